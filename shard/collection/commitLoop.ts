@@ -61,7 +61,7 @@ export class CommitLoop {
   ) {
     const { clock, admission, limits } = parts.context;
     const { state } = parts;
-    // A change of a record under a key seals its whole content again.
+    // A change of a record under a key encrypts its whole content again.
     const contentBytes = (): number => (state.encrypted.hasContents ? 4 * state.dimension + limits.textBytes : 0);
     this.#queue = new WriteQueue(clock, admission, limits.metadataBytes, contentBytes);
     this.writeHold = new WriteHold(() => this.#commitWaiting());
@@ -231,7 +231,7 @@ export class CommitLoop {
   }
 
   async #enqueue(call: QueuedCall, envelope: Envelope): Promise<unknown> {
-    // Sealing takes a while, so the ownership may have ended.
+    // Encryption takes a while, so the ownership may have ended.
     if (this.#refusal !== undefined) throw this.#refusal;
     const { admission, metrics } = this.parts.context;
     if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');
@@ -355,7 +355,7 @@ export class CommitLoop {
     if (brought.growthBytes > 0) brought.growthBytes += besidesBytes;
     const room = await capacity.take(brought);
     noteWork('commit', config);
-    const plan = new CommitBuilder(state, { ...room, sealing: vault.sealing }, context.limits);
+    const plan = new CommitBuilder(state, { ...room, cipher: vault.cipher }, context.limits);
     const planned: Planned[] = [];
     const refused: Refused[] = [];
     for (const waiting of taken) {

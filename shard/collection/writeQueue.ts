@@ -24,7 +24,7 @@ import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';
 import { insertedBytes } from '../state/growth.js';
 import type { QueuedCall } from '../state/plannedCalls.js';
-import { sealedBytes } from '../state/plannedContents.js';
+import { encryptedBytes } from '../state/plannedContents.js';
 
 export interface Waiting {
   readonly call: QueuedCall;
@@ -189,7 +189,7 @@ type Measure = Pick<Waiting, 'sizeBytes' | 'records' | 'growthBytes' | 'replacea
 const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
 
 /** Bytes by which an event under a key is larger than an insert, at most, with its external id. */
-const SEALED_BYTES = sealedBytes(EXTERNAL_ID_MAX_BYTES) - insertedBytes(0);
+const ENCRYPTED_BYTES = encryptedBytes(EXTERNAL_ID_MAX_BYTES) - insertedBytes(0);
 
 const NOTHING = { sizeBytes: 0, records: 0, growthBytes: 0, replaceable: 0 };
 
@@ -209,8 +209,8 @@ const mayExpire = ({ expiresAtMs, ttlMs }: Extract<QueuedCall, { ttlMs?: unknown
   expiresAtMs !== undefined || ttlMs !== undefined;
 
 /** Bytes of an insert besides its content. */
-const perInsertBytes = (expires: boolean, isSealed: boolean): number =>
-  PER_INSERT_BYTES + (expires ? EXPIRY_BYTES : 0) + (isSealed ? SEALED_BYTES : 0);
+const perInsertBytes = (expires: boolean, isEncrypted: boolean): number =>
+  PER_INSERT_BYTES + (expires ? EXPIRY_BYTES : 0) + (isEncrypted ? ENCRYPTED_BYTES : 0);
 
 function inserts(records: number, perInsert: number, content: number): Measure {
   const sizeBytes = records * perInsert + content;
@@ -218,7 +218,7 @@ function inserts(records: number, perInsert: number, content: number): Measure {
 }
 
 function updates(records: number, metadataBytes: number, contentBytes: number): Measure {
-  const rest = contentBytes === 0 ? 0 : SEALED_BYTES + contentBytes;
+  const rest = contentBytes === 0 ? 0 : ENCRYPTED_BYTES + contentBytes;
   const sizeBytes = records * (PER_EVENT_BYTES + updateMetadataSizeBytes(metadataBytes) + rest);
   return { ...NOTHING, sizeBytes, growthBytes: sizeBytes + records * metadataBytes };
 }
@@ -236,9 +236,9 @@ function measure(call: QueuedCall, metadataBytes: number, contentBytes: number):
       for (let i = 0; i < call.count; i++) content += fieldBytes(call.metadata?.[i], call.texts?.[i]);
       for (const externalId of call.externalIds ?? []) content += Buffer.byteLength(externalId);
       // A replaced record may be under a key.
-      const isSealed = call.keyIds !== undefined || (call.externalIds !== undefined && contentBytes > 0);
+      const isEncrypted = call.keyIds !== undefined || (call.externalIds !== undefined && contentBytes > 0);
       return {
-        ...inserts(call.count, perInsertBytes(mayExpire(call), isSealed), content),
+        ...inserts(call.count, perInsertBytes(mayExpire(call), isEncrypted), content),
         replaceable: call.externalIds === undefined ? 0 : call.count,
       };
     }

@@ -44,7 +44,7 @@ export class GenerationMaker {
       from.generation.parts.kind === kind &&
       OPENERS[kind].sameBuild(from.generation.parts.parameters, parameters);
     const built = await this.#buildFiles(building, blocks, isExtendable ? from : undefined);
-    if (built.seal === undefined) return this.#open(built, building);
+    if (built.cipher === undefined) return this.#open(built, building);
     try {
       return { ...(await this.#open(built, building)), saved: undefined };
     } finally {
@@ -69,7 +69,7 @@ export class GenerationMaker {
     }
   }
 
-  /** Saves the covered rows of the generation under a new number. Returns undefined if its files would be sealed. */
+  /** Saves the covered rows of the generation under a new number. Returns undefined if its files would be encrypted. */
   async persist(generation: Generation): Promise<SavedGeneration | undefined> {
     if (this.collection.fileKey !== undefined) {
       // It is built again after a restart.
@@ -128,7 +128,7 @@ export class GenerationMaker {
       folder: store.folderOf(config.id, number),
       baseFolder: base?.saved?.folder,
       replaced: base?.saved === undefined ? new Float64Array(0) : this.#replacedSince(base.saved.facts.sequence),
-      ...(this.collection.fileKey && { seal: { key: this.collection.fileKey, number } }),
+      ...(this.collection.fileKey && { cipher: { key: this.collection.fileKey, number } }),
     };
     return building.inThread(builds.build(order, { project: config.project, urgent: requested }));
   }
@@ -156,7 +156,7 @@ export class GenerationMaker {
       else if (slot !== undefined) refused.add(slot);
       if (slice.due) await slice.next();
     }
-    const place = { path: payloadPath(saved.folder), seal: saved.seal };
+    const place = { path: payloadPath(saved.folder), cipher: saved.cipher };
     const index = await OPENERS[kind].open({
       ...place,
       vectors,

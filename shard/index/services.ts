@@ -24,7 +24,7 @@ export interface IndexServices {
 export interface IndexedCollection {
   readonly config: CollectionConfig;
   readonly vectors: VectorBlocks;
-  /** Present if the files of its indexes are sealed; see `payloadFile.ts`. */
+  /** Present if the files of its indexes are encrypted; see `payloadFile.ts`. */
   readonly fileKey?: Uint8Array | undefined;
   /** Sequence of the last event applied to `vectors`, possibly in the middle of a frame. */
   readonly sequence: number;

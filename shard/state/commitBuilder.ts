@@ -28,7 +28,7 @@ import type {
   WriteAnswer,
 } from './plannedCalls.js';
 import { growthOf, type MetadataChange, PlannedChanges } from './plannedChanges.js';
-import { PlannedContents, recordBytes, type Sealing, sealedBytes } from './plannedContents.js';
+import { type ContentCipher, encryptedBytes, PlannedContents, recordBytes } from './plannedContents.js';
 import { PlannedRecords } from './plannedRecords.js';
 import { keyOf, PlannedRequests } from './plannedRequests.js';
 import { assertRoom, missing, type Room } from './refusals.js';
@@ -39,7 +39,7 @@ export interface PlanStart {
   readonly timeMs: number;
   readonly room: Room;
   /** Absent: no write is under a key. */
-  readonly sealing?: Sealing;
+  readonly cipher?: ContentCipher;
 }
 
 /** `keyId`: the key that it is under; null: none. */
@@ -71,7 +71,7 @@ export class CommitBuilder {
     this.#roomBytes = start.room.bytes;
     this.records = new PlannedRecords(state);
     this.changes = new PlannedChanges(this.events, state, start.sequence);
-    this.#contents = new PlannedContents(state, this.changes, start.sealing);
+    this.#contents = new PlannedContents(state, this.changes, start.cipher);
     this.#graph = new GraphPlan(state.graph, (recordId) => this.records.isFreed(recordId));
   }
 
@@ -209,8 +209,8 @@ export class CommitBuilder {
     const keyId = this.records.keyOf(recordId);
     if (keyId === undefined) this.push({ ...this.dated(), type: 'updateMetadata', recordId, metadata });
     else {
-      const sealed = this.#contents.sealed(keyId, { ...this.#contents.of(recordId), metadata });
-      this.push({ ...this.dated(), type: 'updateUnderKey', recordId, requestId: null, ...sealed });
+      const encrypted = this.#contents.encrypted(keyId, { ...this.#contents.of(recordId), metadata });
+      this.push({ ...this.dated(), type: 'updateUnderKey', recordId, requestId: null, ...encrypted });
     }
     return this.#sequence - 1;
   }
@@ -230,7 +230,7 @@ export class CommitBuilder {
     const plain = { recordId, metadata, added: updatedBytes(metadata.length), replaced };
     const keyId = this.records.keyOf(recordId);
     if (keyId === undefined) return { ...plain, eventBytes: plain.added - metadata.length };
-    const eventBytes = sealedBytes(contentBytes({ ...this.#contents.of(recordId), metadata }));
+    const eventBytes = encryptedBytes(contentBytes({ ...this.#contents.of(recordId), metadata }));
     return { ...plain, added: eventBytes + metadata.length, eventBytes };
   }
 
@@ -265,10 +265,10 @@ export class CommitBuilder {
   append(record: NewRecord, key: string | undefined): AppliedRequest {
     const { vector, tag, requestId, metadata, text, externalId, expiresAtMs, keyId } = record;
     if (keyId !== null) {
-      const sealed = this.#contents.sealed(keyId, { tag, vector, metadata, text, externalId });
+      const encrypted = this.#contents.encrypted(keyId, { tag, vector, metadata, text, externalId });
       const write = this.#written(this.records.addUnderKey(keyId, externalId), key);
       const { recordId } = write;
-      this.push({ type: 'insertUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...sealed });
+      this.push({ type: 'insertUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...encrypted });
       return write;
     }
     const write = this.#written(this.records.add(externalId), key);
@@ -285,10 +285,10 @@ export class CommitBuilder {
   ): AppliedRequest {
     const { vector, tag, requestId, metadata, text, externalId, expiresAtMs, keyId } = record;
     if (keyId !== null) {
-      const sealed = this.#contents.sealed(keyId, { tag, vector, metadata, text, externalId });
+      const encrypted = this.#contents.encrypted(keyId, { tag, vector, metadata, text, externalId });
       this.records.move(recordId, keyId);
       const write = this.#written(recordId, key);
-      this.push({ type: 'replaceUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...sealed });
+      this.push({ type: 'replaceUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...encrypted });
       return write;
     }
     const write = this.#written(recordId, key);

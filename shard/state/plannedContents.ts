@@ -1,4 +1,4 @@
-/** The contents that a commit in progress seals under keys. */
+/** The contents that a commit in progress encrypts under keys. */
 import { GCM_TAG_BYTES } from '../../shared/limits.js';
 import type { EventUnderKey, RecordContent } from '../../shared/log/event.js';
 import { isUnderKey } from '../../shared/log/event.js';
@@ -9,43 +9,43 @@ import { insertedBytes } from './growth.js';
 import type { PlannedChanges } from './plannedChanges.js';
 import { unreadable } from './refusals.js';
 
-export interface Sealing {
+export interface ContentCipher {
   /** Whether every record must be under a key. */
   readonly isRule: boolean;
-  /** Seals a content under a key that is open. */
-  seal(keyId: string, content: RecordContent): Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
+  /** Encrypts a content under a key that is open. */
+  encrypt(keyId: string, content: RecordContent): Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
 }
 
 type Fields = Parameters<typeof contentBytes>[0];
 type Expiring = Parameters<typeof expiryBytes>[0];
 
-/** Bytes of an event under a key that seals this content. */
-export const sealedBytes = (content: number): number =>
+/** Bytes of an event under a key that encrypts this content. */
+export const encryptedBytes = (content: number): number =>
   BESIDE_EVENT_BYTES + underKeySizeBytes(plaintextBytes(content) + GCM_TAG_BYTES);
 
 /** Returns the bytes that a record adds to its collection. */
-export const recordBytes = (record: Fields & Expiring, isSealed: boolean): number => {
+export const recordBytes = (record: Fields & Expiring, isEncrypted: boolean): number => {
   const content = contentBytes(record);
-  return (isSealed ? sealedBytes(content) + content : insertedBytes(content)) + expiryBytes(record);
+  return (isEncrypted ? encryptedBytes(content) + content : insertedBytes(content)) + expiryBytes(record);
 };
 
 export class PlannedContents {
   constructor(
     private readonly state: CollectionState,
     private readonly changes: PlannedChanges,
-    private readonly sealing: Sealing | undefined,
+    private readonly cipher: ContentCipher | undefined,
   ) {}
 
   get isRule(): boolean {
-    return this.sealing?.isRule ?? false;
+    return this.cipher?.isRule ?? false;
   }
 
-  sealed(
+  encrypted(
     keyId: string,
     content: RecordContent,
   ): Pick<EventUnderKey, 'keyId' | 'nonce' | 'commitment' | 'ciphertext' | 'content'> {
-    if (this.sealing === undefined) throw new RangeError('this plan seals nothing');
-    return { keyId: Buffer.from(keyId, 'hex'), ...this.sealing.seal(keyId, content), content };
+    if (this.cipher === undefined) throw new RangeError('this plan encrypts nothing');
+    return { keyId: Buffer.from(keyId, 'hex'), ...this.cipher.encrypt(keyId, content), content };
   }
 
   /** Returns the content of a live record under a key after the earlier writes. Throws like a read of the record. */

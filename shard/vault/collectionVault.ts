@@ -17,7 +17,7 @@ import { assertListed, assertPayload, type EventLimits } from '../state/eventLim
 import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { EncryptedInsert } from '../state/plannedCalls.js';
-import type { Sealing } from '../state/plannedContents.js';
+import type { ContentCipher } from '../state/plannedContents.js';
 import { keyOf } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
 import { ContentKeys, type KeySource, type OpenedContents } from './contentKeys.js';
@@ -45,8 +45,8 @@ const OPENED_AT_ONCE = 32;
 
 export class CollectionVault {
   readonly #target: PayloadTarget;
-  /** Seals contents under keys that are open. */
-  readonly sealing: Sealing;
+  /** Encrypts contents under keys that are open. */
+  readonly cipher: ContentCipher;
 
   constructor(
     private readonly collection: VaultedCollection,
@@ -56,15 +56,15 @@ export class CollectionVault {
   ) {
     const { contents } = collection;
     this.#target = targetOf(collection.config);
-    this.sealing = {
+    this.cipher = {
       isRule: collection.config.erasable ?? false,
-      seal: (keyId, content) => contents.seal(keyId, content, vault.entropy),
+      encrypt: (keyId, content) => contents.encrypt(keyId, content, vault.entropy),
     };
   }
 
   /** Whether a record of the write goes under a key that the write names, or that is made for it. */
   needsKeys(call: InsertCall | InsertBatchCall): boolean {
-    return this.sealing.isRule || (call.op === 'insert' ? call.keyId : call.keyIds) !== undefined;
+    return this.cipher.isRule || (call.op === 'insert' ? call.keyId : call.keyIds) !== undefined;
   }
 
   /**
@@ -94,7 +94,7 @@ export class CollectionVault {
     const { state } = this.collection;
     const key = keyOf(requestId ?? null);
     if (key !== undefined && state.requests.find(key) !== undefined) return null;
-    if (keyId != null || !this.sealing.isRule) return keyId ?? null;
+    if (keyId != null || !this.cipher.isRule) return keyId ?? null;
     const holder = externalId === undefined ? undefined : state.externalIds.named(externalId);
     return holder === undefined || state.encrypted.get(holder) === undefined ? 'new' : null;
   }
@@ -171,7 +171,7 @@ export class CollectionVault {
     return { id: recordId, keyId, payload };
   }
 
-  /** Returns the salt of a live record under a key. Throws `record_shredded`, and Damaged like `seal`. */
+  /** Returns the salt of a live record under a key. Throws `record_shredded`, and Damaged like `encrypt`. */
   async saltOf(recordId: number): Promise<Uint8Array> {
     const { contentHash, keyId, sequence } = this.collection.state.encrypted.get(recordId)!;
     const event = await this.collection.journal.eventAt(sequence);

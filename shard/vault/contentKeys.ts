@@ -7,7 +7,7 @@ import { Malformed } from '../../shared/errors/malformed.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import { type Event, type EventUnderKey, isUnderKey, type RecordContent } from '../../shared/log/event.js';
-import { commitmentTo, contentOf, SALT_BYTES, sealableContent } from '../../shared/log/recordContent.js';
+import { commitmentTo, committedContent, contentOf, SALT_BYTES } from '../../shared/log/recordContent.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import { associatedData } from './associatedData.js';
 import { decrypt, encrypt } from './payloadCipher.js';
@@ -21,7 +21,7 @@ export interface OpenedContents {
   forget(): void;
 }
 
-type SealedContent = Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
+type EncryptedContent = Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
 
 export class ContentKeys {
   /** Keys by id; null once a key is known to be gone. */
@@ -111,14 +111,14 @@ export class ContentKeys {
     return salt;
   }
 
-  /** Seals a content under a key that `has` confirms. */
-  seal(keyId: string, content: RecordContent, entropy: Entropy): SealedContent {
+  /** Encrypts a content under a key that `has` confirms. */
+  encrypt(keyId: string, content: RecordContent, entropy: Entropy): EncryptedContent {
     const key = this.#keys.get(keyId);
     if (key == null) throw new RangeError(`key ${keyId} is not open`);
-    const { plaintext, commitment } = sealableContent(content, entropy(SALT_BYTES));
-    const sealed = encrypt(plaintext, key, this.#associated(keyId), entropy);
+    const { plaintext, commitment } = committedContent(content, entropy(SALT_BYTES));
+    const encrypted = encrypt(plaintext, key, this.#associated(keyId), entropy);
     plaintext.fill(0);
-    return { ...sealed, commitment };
+    return { ...encrypted, commitment };
   }
 
   close(): void {

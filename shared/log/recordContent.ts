@@ -33,7 +33,7 @@ const AT = {
 export const plaintextBytes = (content: number): number => AT.vector + content;
 
 /** Returns the plaintext, and the commitment to it. */
-export function sealableContent(
+export function committedContent(
   content: RecordContent,
   salt: Uint8Array,
 ): { readonly plaintext: Uint8Array; readonly commitment: Uint8Array } {

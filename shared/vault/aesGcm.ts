@@ -11,12 +11,12 @@ export function gcmEncrypt(plaintext: Uint8Array, key: Uint8Array, aad: Uint8Arr
   const nonce = entropy(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce, OPTIONS);
   cipher.setAAD(aad);
-  const sealed = new Uint8Array(NONCE_BYTES + plaintext.length + GCM_TAG_BYTES);
-  sealed.set(nonce);
-  sealed.set(cipher.update(plaintext), NONCE_BYTES);
+  const encrypted = new Uint8Array(NONCE_BYTES + plaintext.length + GCM_TAG_BYTES);
+  encrypted.set(nonce);
+  encrypted.set(cipher.update(plaintext), NONCE_BYTES);
   cipher.final();
-  sealed.set(cipher.getAuthTag(), NONCE_BYTES + plaintext.length);
-  return sealed;
+  encrypted.set(cipher.getAuthTag(), NONCE_BYTES + plaintext.length);
+  return encrypted;
 }
 
 /** `ciphertext`: with its tag. Throws an Error if key, nonce, ciphertext and `aad` do not belong together. */

@@ -20,13 +20,13 @@ export const bqBuilder: IndexBuilder = {
 
 /** Writes the payload. Codes of ordinals below `base.count` are read from the base. */
 function write(
-  { path, seal, rows, progress }: BuildOrder,
+  { path, cipher, rows, progress }: BuildOrder,
   mean: Int32Array,
   base?: Pick<BqPayload, 'count' | 'read'>,
 ): Promise<void> {
   const coder = new SignCoder(rows.dimension);
   const codeBytes = signCodeBytes(rows.dimension);
-  return writeBqPayload({ path, seal }, mean, rows.count, async (into, from, to) => {
+  return writeBqPayload({ path, cipher }, mean, rows.count, async (into, from, to) => {
     const fresh = Math.min(Math.max(from, base?.count ?? 0), to);
     if (fresh > from) await base?.read(into, from, fresh);
     for (let ordinal = fresh; ordinal < to; ordinal++)

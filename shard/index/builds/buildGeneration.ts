@@ -10,7 +10,7 @@ import {
   verifyFiles,
 } from '../store/generationFiles.js';
 import type { GenerationFacts } from '../store/manifest.js';
-import type { PayloadSeal } from '../store/payloadFile.js';
+import type { FileCipher } from '../store/payloadFile.js';
 import type { SavedRows } from '../store/rowsFile.js';
 import { type FrozenBlock, FrozenRows } from './frozenRows.js';
 
@@ -25,8 +25,8 @@ export interface GenerationOrder {
   readonly baseFolder: string | undefined;
   /** Records that were replaced since the base was made. */
   readonly replaced: Float64Array;
-  /** Seals the payload; see `payloadFile.ts`. */
-  readonly seal?: PayloadSeal;
+  /** Encrypts the payload; see `payloadFile.ts`. */
+  readonly cipher?: FileCipher;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface GenerationOrder {
  * does not verify.
  */
 export async function buildGeneration(order: GenerationOrder, progress: BuildProgress): Promise<SavedGeneration> {
-  const { facts, folder, baseFolder, seal } = order;
+  const { facts, folder, baseFolder, cipher } = order;
   const check = (): void => progress.obey();
   check();
   const base = baseFolder === undefined ? undefined : await readBase(baseFolder, facts, check);
@@ -47,12 +47,15 @@ export async function buildGeneration(order: GenerationOrder, progress: BuildPro
   const { leftOut } = await BUILDERS[facts.kind].build({
     rows,
     parameters: facts.parameters,
-    ...{ path: payloadPath(folder), seal },
+    ...{ path: payloadPath(folder), cipher },
     base: base && { path: payloadPath(base.folder), count: base.recordIds.length },
     progress,
   });
   const toSave = { recordIds: rows.recordIds, leftOut: [...rows.dead(), ...leftOut] };
-  return { ...(await completeGeneration(folder, facts, toSave, check, seal !== undefined)), ...(seal && { seal }) };
+  return {
+    ...(await completeGeneration(folder, facts, toSave, check, cipher !== undefined)),
+    ...(cipher && { cipher }),
+  };
 }
 
 /** Verifies the files of the base, and reads its rows. A builder would not survive a damaged payload. */

@@ -19,7 +19,7 @@ import {
   type GenerationFacts,
   type Manifest,
 } from './manifest.js';
-import type { PayloadSeal } from './payloadFile.js';
+import type { FileCipher } from './payloadFile.js';
 import { decodeRows, encodeRows, type RowsToSave, type SavedRows } from './rowsFile.js';
 
 /** Bytes that are hashed in about a millisecond. */
@@ -28,8 +28,8 @@ const PIECE_BYTES = 1 << 20;
 /** A generation that is complete on disk. */
 export interface SavedGeneration extends Manifest {
   readonly folder: string;
-  /** Present if the payload is sealed: then no later process can use the files. */
-  readonly seal?: PayloadSeal;
+  /** Present if the payload is encrypted: then no later process can use the files. */
+  readonly cipher?: FileCipher;
 }
 
 export const payloadPath = (folder: string): string => join(folder, 'payload');
@@ -38,14 +38,14 @@ export const manifestPath = (folder: string): string => join(folder, 'manifest.j
 
 /**
  * Makes the payload in `folder` durable, then writes the rows and the manifest. Calls `check` between steps of a few
- * milliseconds; an error that it throws ends the work. A sealed payload gets no manifest: the next start deletes it.
+ * milliseconds; an error that it throws ends the work. An encrypted payload gets no manifest: the next start deletes it.
  */
 export async function completeGeneration(
   folder: string,
   facts: GenerationFacts,
   rows: RowsToSave,
   check: () => void,
-  isSealed = false,
+  isEncrypted = false,
 ): Promise<SavedGeneration> {
   const path = payloadPath(folder);
   await syncFile(path);
@@ -59,7 +59,7 @@ export async function completeGeneration(
     payload,
     rows: { sizeBytes: bytes.length, checksum: toHex(hash(bytes)) },
   };
-  if (!isSealed) await create(manifestPath(folder), encodeManifest(manifest));
+  if (!isEncrypted) await create(manifestPath(folder), encodeManifest(manifest));
   return { folder, ...manifest };
 }
 

@@ -1,16 +1,16 @@
 /**
- * The file of an index's payload. A collection with contents under keys has sealed ones: the key exists only in the memory of this
+ * The file of an index's payload. A collection with contents under keys has encrypted ones: the key exists only in the memory of this
  * process. The file is deleted once the index is open. So no such content is on disk in plain, and what a crash leaves cannot be
  * read.
  */
 import { type Cipher, createCipheriv, createDecipheriv, type Decipher } from 'node:crypto';
 import { DurableFile } from '../../../shared/files/durable.js';
 
-/** AES-256-CTR: bytes at any offset can be read and written. The manifest's checksum covers the sealed bytes. */
+/** AES-256-CTR: bytes at any offset can be read and written. The manifest's checksum covers the encrypted bytes. */
 const CIPHER = 'aes-256-ctr';
 const BLOCK_BYTES = 16;
 
-export interface PayloadSeal {
+export interface FileCipher {
   /** 32 bytes. */
   readonly key: Uint8Array;
   /** Number of the generation: unlike any other under the key. */
@@ -19,7 +19,7 @@ export interface PayloadSeal {
 
 export interface PayloadPlace {
   readonly path: string;
-  readonly seal?: PayloadSeal | undefined;
+  readonly cipher?: FileCipher | undefined;
 }
 
 export interface PayloadFile {
@@ -32,30 +32,30 @@ export interface PayloadFile {
 }
 
 /** Makes a new file. */
-export const createPayload = async ({ path, seal }: PayloadPlace): Promise<PayloadFile> =>
-  sealed(await DurableFile.create(path), seal);
+export const createPayload = async ({ path, cipher }: PayloadPlace): Promise<PayloadFile> =>
+  encrypted(await DurableFile.create(path), cipher);
 
 /** Opens an existing file. */
-export const openPayload = async ({ path, seal }: PayloadPlace): Promise<PayloadFile> =>
-  sealed(await DurableFile.open(path), seal);
+export const openPayload = async ({ path, cipher }: PayloadPlace): Promise<PayloadFile> =>
+  encrypted(await DurableFile.open(path), cipher);
 
-function sealed(file: DurableFile, seal: PayloadSeal | undefined): PayloadFile {
-  if (seal === undefined) return file;
+function encrypted(file: DurableFile, cipher: FileCipher | undefined): PayloadFile {
+  if (cipher === undefined) return file;
   return {
     sizeBytes: () => file.sizeBytes(),
     read: async (into, offset) => {
       const bytes = await file.read(into, offset);
-      into.set(at(createDecipheriv(CIPHER, seal.key, ivAt(seal, offset)), offset).update(into.subarray(0, bytes)));
+      into.set(at(createDecipheriv(CIPHER, cipher.key, ivAt(cipher, offset)), offset).update(into.subarray(0, bytes)));
       return bytes;
     },
     write: (bytes, offset) =>
-      file.write(at(createCipheriv(CIPHER, seal.key, ivAt(seal, offset)), offset).update(bytes), offset),
+      file.write(at(createCipheriv(CIPHER, cipher.key, ivAt(cipher, offset)), offset).update(bytes), offset),
     close: () => file.close(),
   };
 }
 
 /** u64 generation ‖ u64 block, big-endian, as the cipher counts. */
-function ivAt({ number }: PayloadSeal, offset: number): Uint8Array {
+function ivAt({ number }: FileCipher, offset: number): Uint8Array {
   const iv = new DataView(new ArrayBuffer(BLOCK_BYTES));
   iv.setBigUint64(0, BigInt(number));
   iv.setBigUint64(8, BigInt(Math.floor(offset / BLOCK_BYTES)));

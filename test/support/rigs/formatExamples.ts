@@ -118,7 +118,7 @@ export async function formatExamples(): Promise<Example[]> {
 function leavesOf(log: WrittenLog): Uint8Array[] {
   const time = (s: number): bigint => BigInt(CREATED_MS + 250 * s);
   const open = { state: 'live', ...BARE } as const;
-  const sealed = (id: bigint, s: number) => ({
+  const encrypted = (id: bigint, s: number) => ({
     ...({ state: 'live', id, tag: 7n, insertedMs: time(s), keyId: Buffer.alloc(16, 0xaa) } as const),
     nonce: Buffer.alloc(12, Number(id)),
     ciphertext: log.events[s]!.subarray(96),
@@ -129,8 +129,8 @@ function leavesOf(log: WrittenLog): Uint8Array[] {
   return [
     leafOf({ ...open, id: 1n, tag: 10n, insertedMs: time(1), vector: vectorOf(1), metadata, text }),
     leafOf({ ...open, id: 2n, tag: 20n, insertedMs: time(2), vector: vectorOf(2) }),
-    leafOf(sealed(3n, 3)),
-    leafOf(sealed(4n, 4)),
+    leafOf(encrypted(3n, 3)),
+    leafOf(encrypted(4n, 4)),
   ];
 }
 

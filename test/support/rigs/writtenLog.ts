@@ -71,8 +71,8 @@ export function insertEncrypted(recordId: number, keyId: Buffer, requestId?: Buf
   const ciphertext = filled(16 + recordId, 0xc0 + recordId);
   const flag = (requestId ? 1 : 0) + (expiresAtMs === undefined ? 0 : 16);
   const flags = [u8(flag), zeros(3), u32(ciphertext.length)];
-  const sealed = [keyId, filled(12, recordId), zeros(4), ciphertext, expiry(expiresAtMs)];
-  return Buffer.concat([id(recordId), id(7), requestId ?? zeros(16), ...flags, ...sealed]);
+  const encrypted = [keyId, filled(12, recordId), zeros(4), ciphertext, expiry(expiresAtMs)];
+  return Buffer.concat([id(recordId), id(7), requestId ?? zeros(16), ...flags, ...encrypted]);
 }
 
 /** The payload of an event under a key. */
@@ -80,8 +80,15 @@ export function underKey(recordId: number, keyId: Buffer, requestId?: Buffer, ex
   const ciphertext = filled(16 + recordId, 0xd0 + recordId);
   const flag = (requestId ? 1 : 0) + (expiresAtMs === undefined ? 0 : 16);
   const flags = [u8(flag), zeros(3), u32(ciphertext.length)];
-  const sealed = [keyId, filled(12, recordId), zeros(4), filled(32, 0xe0 + recordId), ciphertext, expiry(expiresAtMs)];
-  return Buffer.concat([id(recordId), zeros(8), requestId ?? zeros(16), ...flags, ...sealed]);
+  const encrypted = [
+    keyId,
+    filled(12, recordId),
+    zeros(4),
+    filled(32, 0xe0 + recordId),
+    ciphertext,
+    expiry(expiresAtMs),
+  ];
+  return Buffer.concat([id(recordId), zeros(8), requestId ?? zeros(16), ...flags, ...encrypted]);
 }
 
 export const updateMetadata = (recordId: number, metadata: string): Buffer =>

@@ -116,13 +116,13 @@ describe('the limits of new events', () => {
 
   it('refuse an encrypted insert before it creates a key', async () => {
     const vault = new MemoryVault();
-    const sealing = new Engine(new ScriptedLogs(), { limits: LOW, vault }).host(configOf(ID));
-    await expectCode(sealing.write(encrypted(LOW.payloadBytes + 1)), 'validation_error');
-    await expectCode(sealing.write({ ...encrypted(1), requestId: bytes(5) } as WriteCall), 'validation_error');
+    const withVault = new Engine(new ScriptedLogs(), { limits: LOW, vault }).host(configOf(ID));
+    await expectCode(withVault.write(encrypted(LOW.payloadBytes + 1)), 'validation_error');
+    await expectCode(withVault.write({ ...encrypted(1), requestId: bytes(5) } as WriteCall), 'validation_error');
     expect(vault.keys).to.equal(0);
-    await sealing.write(encrypted(LOW.payloadBytes));
+    await withVault.write(encrypted(LOW.payloadBytes));
     expect(vault.keys).to.equal(1);
-    await sealing.hosted.close({ keep: true });
+    await withVault.hosted.close({ keep: true });
   });
 
   it('do not apply to existing events: a log with larger ones opens and can be written', async () => {

@@ -15,18 +15,18 @@ describe('the keys of contents', () => {
   const key = (): Uint8Array => new Uint8Array(new ArrayBuffer(32)).fill(5);
   const keysFrom = (source: () => Promise<(Uint8Array | null)[]>): ContentKeys =>
     new ContentKeys(1, source, systemClock);
-  const eventOf = (sealed: ReturnType<ContentKeys['seal']>): EventUnderKey => ({
+  const eventOf = (encrypted: ReturnType<ContentKeys['encrypt']>): EventUnderKey => ({
     ...{ type: 'insertUnderKey', sequence: 1, timeMs: 1, actor: null, recordId: 1, requestId: null, content: null },
-    ...{ keyId: Buffer.from(KEY_ID, 'hex'), ...sealed },
+    ...{ keyId: Buffer.from(KEY_ID, 'hex'), ...encrypted },
   });
-  async function sealed(): Promise<EventUnderKey> {
+  async function encrypted(): Promise<EventUnderKey> {
     const keys = keysFrom(async () => []);
     keys.add(KEY_ID, key());
-    return eventOf(keys.seal(KEY_ID, CONTENT, systemEntropy));
+    return eventOf(keys.encrypt(KEY_ID, CONTENT, systemEntropy));
   }
 
-  it('open what they have sealed, and forget it', async () => {
-    const event = await sealed();
+  it('open what they have encrypted, and forget it', async () => {
+    const event = await encrypted();
     const opened = await keysFrom(async () => [key()]).open([event]);
     const { content } = event;
     expect({ ...content, vector: [...content!.vector] }).to.deep.include({ tag: 7, vector: [1, 2, 3, 4], text: null });
@@ -37,7 +37,7 @@ describe('the keys of contents', () => {
   });
 
   it('leave a content closed whose key is gone', async () => {
-    const event = await sealed();
+    const event = await encrypted();
     await keysFrom(async () => [null]).open([event]);
     expect(event.content).to.equal(null);
   });
@@ -48,7 +48,7 @@ describe('the keys of contents', () => {
       { nonce: new Uint8Array(12) },
       { ciphertext: new Uint8Array(200) },
     ]) {
-      const event = { ...(await sealed()), ...change };
+      const event = { ...(await encrypted()), ...change };
       const error = await rejection(keysFrom(async () => [key()]).open([event]));
       expect(error.name, error.message).to.equal('Damaged');
     }
