@@ -143,7 +143,7 @@ export class CommitLoop {
     upTo: number,
     { deadlineMs }: Envelope,
   ): Promise<Results['importFrames']> {
-    const added = await importFrames(this.parts, frames, upTo, deadlineMs, () => this.#assertImporting());
+    const added = await importFrames(this.parts, { frames, upTo, deadlineMs }, () => this.#assertImporting());
     // An import that was answered must not depend on a later note.
     await this.parts.watermark.note();
     await this.#ensureNoted();
@@ -311,7 +311,7 @@ export class CommitLoop {
       );
       const deadlineMs = Math.max(...planned.map(({ waiting }) => waiting.envelope.deadlineMs));
       const onDurable = startCommit(context.metrics, plan.events.length);
-      await journal.commit(plan.events, plan.liveRecords, deadlineMs, onDurable, (sequence, makeReceipt) => {
+      await journal.commit(plan, deadlineMs, onDurable, (sequence, makeReceipt) => {
         if (singles.has(sequence)) receipts.set(sequence, makeReceipt());
       });
     }

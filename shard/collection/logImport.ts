@@ -45,6 +45,14 @@ export interface CollectionParts {
   readonly erased: () => Promise<void>;
 }
 
+/** Some frames of an import. */
+interface FramesToImport {
+  readonly frames: readonly Uint8Array[];
+  /** Sequence of the last event that the import may have. */
+  readonly upTo: number;
+  readonly deadlineMs: number;
+}
+
 /**
  * Stores and applies the frames one by one, and skips stored ones once they are verified. No commit may run. Throws
  * `validation_error` if a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`, `unavailable`,
@@ -52,9 +60,7 @@ export interface CollectionParts {
  */
 export async function importFrames(
   parts: CollectionParts,
-  frames: readonly Uint8Array[],
-  upTo: number,
-  deadlineMs: number,
+  { frames, upTo, deadlineMs }: FramesToImport,
   beforeEach: () => void,
 ): Promise<Results['importFrames']> {
   const { journal, vault, context } = parts;

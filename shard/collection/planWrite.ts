@@ -37,7 +37,7 @@ export function deletionsMax({ eventBytesMax }: Journal): number {
 
 /** Plans deletions of exactly the records that match now. */
 async function planMatchingDeletions(
-  { state, journal, context }: CollectionParts,
+  { journal, context }: CollectionParts,
   plan: CommitBuilder,
   { of, requestId = null, since }: DeleteManyCall,
 ): Promise<WriteAnswer> {
@@ -45,7 +45,7 @@ async function planMatchingDeletions(
   if (before !== undefined) return { kind: 'deletedBefore', sequence: before };
   const slice = new Slice(context.clock);
   const max = deletionsMax(journal);
-  const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
+  const recordIds = await recordsOf(plan, of, slice, (matching) => {
     if (matching > max) throw refusal('payload_too_large', 'deletion', { matching, max });
   });
   return planDeletions(plan, recordIds, { requestId, ...(since === undefined ? {} : { since }) }, slice);
@@ -53,12 +53,12 @@ async function planMatchingDeletions(
 
 /** Plans patches of exactly the records that match now. */
 async function planMatchingPatches(
-  { state, journal, context }: CollectionParts,
+  { journal, context }: CollectionParts,
   plan: CommitBuilder,
   { of, patch, since }: PatchManyCall,
 ): Promise<WriteAnswer> {
   const slice = new Slice(context.clock);
-  const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
+  const recordIds = await recordsOf(plan, of, slice, (matching) => {
     if (matching > PATCHED_MAX) throw refusal('payload_too_large', 'patch', { matching, max: PATCHED_MAX });
   });
   const bytesMax = journal.eventBytesMax - ACTOR_BYTES_MAX;

@@ -46,6 +46,6 @@ export async function commitRemovals({ state, journal, context }: CollectionPart
   const removed = plan.events.length;
   if (removed === 0) return;
   const onDurable = startCommit(metrics, removed);
-  await journal.commit(plan.events, plan.liveRecords, clock.nowMs() + DURABLE_MS, onDurable, () => undefined);
+  await journal.commit(plan, clock.nowMs() + DURABLE_MS, onDurable, () => undefined);
   metrics.count('vouch_expired_records_total', removed);
 }

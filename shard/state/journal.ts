@@ -31,6 +31,7 @@ import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
+import type { CommitBuilder } from './commitBuilder.js';
 import { LogHistory } from './logHistory.js';
 import {
   assertLiveRecords,
@@ -260,8 +261,7 @@ export class Journal {
    * not known or another owner has written; the state is then unchanged.
    */
   async commit(
-    events: readonly Event[],
-    liveRecordsAfter: number,
+    { events, liveRecords }: Pick<CommitBuilder, 'events' | 'liveRecords'>,
     deadlineMs: number,
     onDurable: (frameBytes: number) => void,
     onApplied: OnApplied,
@@ -269,7 +269,7 @@ export class Journal {
     const { end } = this.history;
     noteWork('commit', this.config);
     const all = end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
-    await this.adopt(await buildFrame(all, end, liveRecordsAfter, sliceTurns()), deadlineMs, onDurable, onApplied);
+    await this.adopt(await buildFrame(all, end, liveRecords, sliceTurns()), deadlineMs, onDurable, onApplied);
   }
 
   /** Commits a frame that is known to continue the log, and whose events are known to be applicable. */

@@ -3,7 +3,6 @@ import type { DeleteManyCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
-import type { CollectionState } from './collectionState.js';
 import type { CommitBuilder } from './commitBuilder.js';
 
 /**
@@ -11,7 +10,6 @@ import type { CommitBuilder } from './commitBuilder.js';
  * filter.
  */
 export async function recordsOf(
-  { metadata, vectors }: CollectionState,
   plan: CommitBuilder,
   of: DeleteManyCall['of'],
   slice: Slice,
@@ -19,6 +17,7 @@ export async function recordsOf(
 ): Promise<Iterable<number | undefined>> {
   if ('ids' in of) return of.ids;
   if ('externalIds' in of) return plan.liveNamed(of.externalIds);
+  const { metadata, vectors } = plan.state;
   const matching = (await metadata.select(of.filter, slice))();
   assertCount(matching.count);
   return idsAt(matching, vectors);

@@ -21,7 +21,8 @@ export const hnswBuilder: IndexBuilder = {
   async build(order) {
     const { rows, parameters, base, progress } = order;
     if (base === undefined) return build(order, formFor(rows, progress), undefined);
-    return readHnswPayload(base, rows.dimension, parameters, base.count, (payload) => {
+    const expected = { dimension: rows.dimension, parameters, rows: base.count };
+    return readHnswPayload(base, expected, (payload) => {
       const { form } = payload.shape;
       if (!form.isFloat && stillSuits(form, rows, base.count)) return build(order, form, payload);
       const wanted = formFor(rows, progress);
@@ -43,16 +44,30 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   memory.grow(pages - 1);
 
   const graph = new GraphMemory(memory.buffer, GRAPH_ADDRESS, shape);
-  const ordinals = from === undefined ? [] : Array.from(await from.restore(graph, () => progress.obey()));
-  const leftOut: number[] = [];
-  const known = from === undefined ? 0 : order.base!.count;
+  const nodes: GraphNodes =
+    from === undefined
+      ? { ordinals: [], known: 0, leftOut: [] }
+      : {
+          ordinals: Array.from(await from.restore(graph, () => progress.obey())),
+          known: order.base!.count,
+          leftOut: [],
+        };
   progress.setTotal(rows.count);
-  progress.advance(rows.count - (await addNodes(order, graph, ordinals, leftOut, known)));
+  progress.advance(rows.count - (await addNodes(order, graph, nodes)));
   const walks = Array.from({ length: threads }, (_, thread) => walkAddress + thread * walkBytes(shape, width));
   for (const walk of walks) new WalkScratch(memory.buffer, shape, walk, width);
   await linkNodes(memory, graph, walks, progress);
-  await writeHnswPayload(order, graph, Uint32Array.from(ordinals));
-  return { leftOut };
+  await writeHnswPayload(order, graph, Uint32Array.from(nodes.ordinals));
+  return { leftOut: nodes.leftOut };
+}
+
+interface GraphNodes {
+  /** The row of each node. */
+  readonly ordinals: number[];
+  /** Number of rows that the base knew: equal ones of them share a node already. */
+  readonly known: number;
+  /** Rows without a node. */
+  readonly leftOut: number[];
 }
 
 /**
@@ -62,9 +77,7 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
 async function addNodes(
   { rows, progress }: BuildOrder,
   graph: GraphMemory,
-  ordinals: number[],
-  leftOut: number[],
-  known: number,
+  { ordinals, known, leftOut }: GraphNodes,
 ): Promise<number> {
   const { form } = graph.shape;
   const before = graph.count;
@@ -79,7 +92,7 @@ async function addNodes(
   const leaveOut = (ordinal: number): void => {
     if (rows.isLive(ordinal)) leftOut.push(ordinal);
   };
-  const nodes = {
+  const placed = {
     ...{ has, leaveOut },
     add: (ordinal: number, vector: Int32Array) => {
       if (!graph.hasRoom) return leaveOut(ordinal);
@@ -90,7 +103,7 @@ async function addNodes(
       if (!has(first) && !has(ordinal)) leaveOut(ordinal);
     },
   };
-  await arrange(nodes, new EqualRows(vectorOf), { count: rows.count, known }, () => {
+  await arrange(placed, new EqualRows(vectorOf), { count: rows.count, known }, () => {
     progress.obey();
     return undefined;
   });

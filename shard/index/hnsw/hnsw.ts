@@ -348,7 +348,8 @@ async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Pr
 export const hnsw: IndexOpener = {
   open(order) {
     const { vectors, rows, parameters, pause } = order;
-    return readHnswPayload(order, vectors.dimension, parameters, rows.count, async ({ shape, restore }) => {
+    const expected = { dimension: vectors.dimension, parameters, rows: rows.count };
+    return readHnswPayload(order, expected, async ({ shape, restore }) => {
       const region = vectors.memory.allocateBlock(graphBytes(shape));
       try {
         const graph = new GraphMemory(region.arena.buffer, region.address, shape);

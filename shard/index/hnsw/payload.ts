@@ -60,15 +60,21 @@ export interface HnswPayload {
   readonly restore: (graph: GraphMemory, stepped?: () => void) => Promise<Uint32Array>;
 }
 
+/** What a payload must fit. */
+interface ExpectedPayload {
+  readonly dimension: number;
+  readonly parameters: IndexParameters;
+  /** Number of rows of the generation. */
+  readonly rows: number;
+}
+
 /**
  * Opens a payload for the duration of `use`, and returns the result of that. Throws an Error with a message of one line if the
  * file is inconsistent, has other parameters, or has an ordinal of `rows` or more.
  */
 export async function readHnswPayload<Result>(
   place: PayloadPlace,
-  dimension: number,
-  parameters: IndexParameters,
-  rows: number,
+  { dimension, parameters, rows }: ExpectedPayload,
   use: (payload: HnswPayload) => Promise<Result>,
 ): Promise<Result> {
   const file = await openPayload(place);

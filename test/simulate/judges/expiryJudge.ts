@@ -44,5 +44,5 @@ export class ExpiryJudge {
   }
 }
 
-before(Journal.prototype, 'commit', (journal, [events]) => judges.current?.commits(journal, events));
+before(Journal.prototype, 'commit', (journal, [{ events }]) => judges.current?.commits(journal, events));
 after(CollectionHandle.prototype, 'read', (handle, answer) => judges.current?.reads(handle, answer));
