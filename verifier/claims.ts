@@ -1,10 +1,10 @@
-/** Compares a person's receipts and checkpoints of a log with the log itself. */
+/** Compares a person's receipts, checkpoints and certificates of erasure with the log itself. */
 import { actorText } from './actor.js';
 import { type Alteration, Sightings } from './alteration.js';
 import { equal, toHex } from './bytes.js';
 import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
 import { ErasedEvents } from './erasedEvents.js';
-import { verifyErasure } from './erasure.js';
+import { type ErasedCollection, type Erasure, verifyErasure } from './erasure.js';
 import type { Genesis, LogEvent } from './events.js';
 import type { LogReport } from './log.js';
 import {
@@ -26,9 +26,9 @@ export interface ClaimResult {
   readonly problems: readonly string[];
   /** For people: which write, or how many events. */
   readonly about: string;
-  /** The key of a signed checkpoint, in hex. */
+  /** The key of a signed checkpoint, or of the statement in a certificate, in hex. */
   readonly publicKey?: string;
-  /** The collection that a signed checkpoint names. */
+  /** The collection that a signed checkpoint names, also that of a certificate. */
   readonly origin?: Checkpoint['origin'];
 }
 
@@ -42,13 +42,22 @@ interface Claim {
   problems: string[] | undefined;
 }
 
+interface ErasureClaim {
+  readonly claim: Claim;
+  readonly erasure: Erasure;
+  readonly knownKey: string | undefined;
+  readonly events: ErasedEvents;
+  /** Reasons why the log is not the one of a collection's checkpoint. */
+  readonly ofLog: ReadonlyMap<ErasedCollection, string[]>;
+}
+
 /** Add all claims, replay the log with their `watches` and `onEvent`, then ask for the results. */
 export class Claims {
   /** Comparisons of the claims, by the sequence at which the replay makes them: the option `watches` of `verifyLog`. */
   readonly watches = new Map<bigint, ((moment: Moment) => void)[]>();
   readonly #claims: Claim[] = [];
   readonly #sightings = new Sightings();
-  readonly #erasures: { readonly claim: Claim; readonly events: ErasedEvents }[] = [];
+  readonly #erasures: ErasureClaim[] = [];
   readonly #ofEmptyLogs: { readonly claim: Claim; readonly checkpoint: Checkpoint }[] = [];
   #genesis: Genesis | undefined;
 
@@ -100,14 +109,22 @@ export class Claims {
       });
   }
 
-  /** Adds a certificate of erasure, which must name all events under its key. `verifyErasure` says who has signed it. */
-  addErasure(name: string, json: unknown): void {
+  /**
+   * Adds a certificate of erasure. The log must be that of its checkpoint, and the certificate must name all events under the key.
+   * `knownKey`: the one that its statement about the collection must be signed with, in hex.
+   */
+  addErasure(name: string, json: unknown, knownKey?: string): void {
     const claim: Claim = { kind: 'erasure', name, about: 'a key', problems: undefined };
     this.#claims.push(claim);
     try {
       const erasure = verifyErasure(json);
       claim.about = `key ${erasure.keyId}`;
-      this.#erasures.push({ claim, events: new ErasedEvents(erasure) });
+      const ofLog = new Map<ErasedCollection, string[]>();
+      for (const one of erasure.collections)
+        this.#watch(one.checkpoint.size - 1n, ({ after }) =>
+          ofLog.set(one, notOfLog(one.checkpoint, one.checkpoint.size, after)),
+        );
+      this.#erasures.push({ claim, erasure, knownKey, events: new ErasedEvents(erasure), ofLog });
     } catch (error) {
       claim.problems = [(error as Error).message];
     }
@@ -128,12 +145,12 @@ export class Claims {
 
   /** Call it after the replay. `before`: for an empty log, the genesis that it will get, and its state. */
   results({ size, state }: LogReport, before: { genesis: Genesis; state: LogState } | undefined): ClaimResult[] {
-    for (const { claim, events } of this.#erasures) claim.problems = events.problems(toHex(state.configHash));
+    for (const erasure of this.#erasures) judgeErasure(erasure, toHex(state.configHash), shortOf(size));
     for (const { claim, checkpoint } of this.#ofEmptyLogs)
       if (before !== undefined) this.#hold(claim, checkpoint, before.genesis, before.state);
     return this.#claims.map(({ problems, ...claim }) => ({
       ...claim,
-      problems: problems ?? [`the log has ${size} events and does not reach that far`],
+      problems: problems ?? [shortOf(size)],
     }));
   }
 
@@ -153,4 +170,26 @@ export class Claims {
   #begin(event: Moment['event']): void {
     if (event.type === 'genesis') this.#genesis = event;
   }
+}
+
+const shortOf = (size: bigint): string => `the log has ${size} events and does not reach that far`;
+
+/** Judges a certificate by its part about the log. A collection and its import have one config hash: either may be meant. */
+function judgeErasure(
+  { claim, erasure, knownKey, events, ofLog }: ErasureClaim,
+  configHash: string,
+  short: string,
+): void {
+  const judged = erasure.collections
+    .filter(({ checkpoint }) => checkpoint.origin.configHash === configHash)
+    .map((stated) => {
+      const isKnown = knownKey === undefined || stated.publicKey === knownKey;
+      const signer = isKnown ? [] : [`it is signed with another key, ${stated.publicKey}`];
+      return { stated, problems: [...signer, ...(ofLog.get(stated) ?? [short]), ...events.problems(stated)] };
+    });
+  const best = judged.find(({ problems }) => problems.length === 0) ?? judged[0];
+  claim.problems = best?.problems ?? ['it says nothing of this collection'];
+  if (best === undefined) return;
+  claim.publicKey = best.stated.publicKey;
+  claim.origin = best.stated.checkpoint.origin;
 }

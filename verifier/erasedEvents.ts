@@ -11,8 +11,8 @@ export class ErasedEvents {
   readonly #contents: Omit<ErasedContent, 'isInState'>[] = [];
   #shred: Shred | undefined;
 
-  constructor(private readonly erasure: Erasure) {
-    this.#key = fromHex(erasure.keyId);
+  constructor({ keyId }: Pick<Erasure, 'keyId'>) {
+    this.#key = fromHex(keyId);
   }
 
   /** Call it for every event of the log. */
@@ -28,10 +28,8 @@ export class ErasedEvents {
     this.#contents.push({ sequence, timeMs, recordId: event.recordId, type, commitment: toHex(commitment) });
   }
 
-  /** Reasons why the certificate is not of the log; empty if it names all events under the key. `configHash`: of the log, in hex. */
-  problems(configHash: string): string[] {
-    const stated = this.erasure.collections.find(({ checkpoint }) => checkpoint.origin.configHash === configHash);
-    if (stated === undefined) return ['it says nothing of this collection'];
+  /** Reasons why the certificate's part about the collection is not of the log; empty if it names all events under the key. */
+  problems(stated: Pick<ErasedCollection, 'shred' | 'contents'>): string[] {
     const problems: string[] = [];
     if (this.#shred?.sequence !== stated.shred.sequence || this.#shred.timeMs !== stated.shred.timeMs)
       problems.push(`event ${stated.shred.sequence} of the log does not shred the key`);

@@ -147,7 +147,7 @@ async function readClaims({ receipts, checkpoints, erasures, key }: ClaimFiles):
   for (const file of receipts) claims.addReceipt(file, await readJson('receipt', file));
   for (const file of checkpoints) claims.addCheckpoint(file, await readJson('checkpoint', file), key);
   for (const file of erasures)
-    for (const one of certificatesIn(await readJson('erasure', file))) claims.addErasure(file, one);
+    for (const one of certificatesIn(await readJson('erasure', file))) claims.addErasure(file, one, key);
   return claims;
 }
 

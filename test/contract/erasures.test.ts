@@ -2,10 +2,11 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Claims, type Erasure, parsePolicy, verifyErasure, verifyFrames } from '../../verifier/index.js';
+import { Claims, type Erasure, parsePolicy, signersOf, verifyErasure, verifyFrames } from '../../verifier/index.js';
+import type { LogState, Moment } from '../../verifier/replay.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
-import { exported } from '../support/rigs/backups.js';
+import { exported, imported } from '../support/rigs/backups.js';
 
 const KEY = 'a'.repeat(32);
 const OTHER = 'b'.repeat(32);
@@ -87,6 +88,64 @@ inBothModes('certificates of erasure', (service) => {
     }
     expect((await rw.get('/v1/records/1?collection=c')).body.code).to.equal('record_shredded');
     expect((await rw.get('/v1/records/4?collection=c')).status).to.equal(200);
+  });
+
+  it('hold beside the log of their checkpoint under the known key, and beside no other', async () => {
+    await insert('c', { key_id: KEY });
+    await insert('c');
+    const source = await exported(rw, 'c');
+    await imported(rw, source, 'copy');
+    await insert('copy', { key_id: KEY });
+    const certificate = await one({ key_ids: [KEY] });
+    const [signer] = signersOf(verifyErasure(certificate));
+    const problemsIn = async (
+      name: string,
+      knownKey?: string,
+      change: (after: LogState) => LogState = (after) => after,
+    ) => {
+      const claims = new Claims();
+      claims.addErasure('erasure', certificate, knownKey);
+      const watches = new Map(
+        [...claims.watches].map(([at, all]) => [
+          at,
+          all.map(
+            (watch) => (moment: Moment) => watch(at === 0n ? moment : { ...moment, after: change(moment.after) }),
+          ),
+        ]),
+      );
+      const report = await verifyFrames((await exported(rw, name)).frames, { watches, onEvent: claims.onEvent });
+      return claims.results(report, undefined).flatMap(({ problems }) => problems);
+    };
+    // The collection and its import have one genesis, but not one log.
+    for (const name of ['c', 'copy']) expect(await problemsIn(name, signer), name).to.deep.equal([]);
+    const other = 'ab'.repeat(32);
+    expect(await problemsIn('c', other)).to.include(`it is signed with another key, ${signer}`);
+    const zeros = new Uint8Array(32);
+    const altered = await problemsIn('c', signer, (after) => ({ ...after, logRoot: zeros, chainHead: zeros }));
+    expect(altered.join()).to.match(/the root of the log at size 4 differs,the chain head .* differs/);
+    await collection('d');
+    expect(await problemsIn('d', signer)).to.deep.equal(['it says nothing of this collection']);
+  });
+
+  it('name the contents of each key if commits have contents under several', async () => {
+    const keys = [KEY, OTHER, 'c'.repeat(32)];
+    for (let i = 0; i < 2; i++)
+      await ok(
+        rw.post('/v1/vectors/batch-insert', {
+          ...{ collection: 'c', batch: keys.map(() => [1, 2]) },
+          key_ids: i === 0 ? keys : keys.toReversed(),
+        }),
+      );
+    const { certificates } = await erase({ key_ids: keys });
+    const sequences = (certificates as unknown[]).map((certificate) => {
+      const { keyId, collections } = verifyErasure(certificate);
+      return [keyId, collections[0]!.contents.map(({ sequence }) => Number(sequence))];
+    });
+    expect(sequences).to.deep.equal([
+      [keys[0], [1, 6]],
+      [keys[1], [2, 5]],
+      [keys[2], [3, 4]],
+    ]);
   });
 
   it('are found to be forged wherever one of their fields is changed', async () => {
