@@ -75,8 +75,7 @@ export class Erasures {
     if (count > ERASED_CONTENTS_MAX) throw tooMany(count);
     const { size, ...checkpoint } = wantedSize === null ? await this.proofs.checkpoint() : { size: wantedSize };
     this.#assertSize(size);
-    const certified: Certified[] = [];
-    for (const keyId of keyIds) certified.push(await this.#certified(keyId, sequences.get(keyId)!, size, slice));
+    const certified = await this.#certified(sequences, size, slice);
     const root = toHex(this.journal.history.tree.root(size));
     return {
       size,
@@ -96,24 +95,42 @@ export class Erasures {
     return { text, signature: signer.sign(text), publicKey: signer.publicKey };
   }
 
-  async #certified(keyId: string, sequences: ReadonlySet<number>, size: number, slice: Slice): Promise<Certified> {
-    const sequence = this.state.encrypted.erasures.shredOf(keyId);
-    if (sequence === undefined || sequence >= size)
-      throw unavailable(`the log of ${size} events of collection ${this.config.name} does not state the shred yet`);
+  /** Reads the events of all keys in order. A frame that has contents under many keys is read once. */
+  async #certified(
+    sequences: ReadonlyMap<string, ReadonlySet<number>>,
+    size: number,
+    slice: Slice,
+  ): Promise<Certified[]> {
+    const wanted = [...sequences].flatMap(([keyId, ofKey]) =>
+      [...ofKey, this.#shredOf(keyId, size)].map((sequence) => ({ sequence, keyId })),
+    );
+    wanted.sort((one, other) => one.sequence - other.sequence);
     const frames = new FrameReading(this.journal);
-    const contents: ErasedContent[] = [];
-    for (const one of [...sequences].sort((a, b) => a - b)) {
-      contents.push(contentOf(await frames.eventAt(one), keyId));
+    const contents = new Map<string, ErasedContent[]>([...sequences.keys()].map((keyId) => [keyId, []]));
+    const shreds = new Map<string, KeyErasure['shred']>();
+    for (const { sequence, keyId } of wanted) {
+      const event = await frames.eventAt(sequence);
+      if (event.type === 'shredKey') shreds.set(keyId, this.#shred(event, frames.frame!, size));
+      else contents.get(keyId)!.push(contentOf(event, keyId));
       if (slice.due) await slice.next();
     }
-    const { timeMs, actor } = await frames.eventAt(sequence);
-    const before = chainHeadBefore(frames.frame!, sequence - frames.frame!.header.firstSequence).slice();
-    const proof = this.proofs.inclusionPath(sequence, size);
-    return {
+    return [...contents].map(([keyId, ofKey]) => ({
       keyId,
-      contents: encodeErasedContents(contents),
-      shred: { sequence, timeMs, actor, chainHeadBefore: before, proof },
-    };
+      contents: encodeErasedContents(ofKey),
+      shred: shreds.get(keyId)!,
+    }));
+  }
+
+  /** Throws `unavailable` if the log of that size does not have the event of the shred. */
+  #shredOf(keyId: string, size: number): number {
+    const sequence = this.state.encrypted.erasures.shredOf(keyId);
+    if (sequence !== undefined && sequence < size) return sequence;
+    throw unavailable(`the log of ${size} events of collection ${this.config.name} does not state the shred yet`);
+  }
+
+  #shred({ sequence, timeMs, actor }: Event, frame: Frame, size: number): KeyErasure['shred'] {
+    const before = chainHeadBefore(frame, sequence - frame.header.firstSequence).slice();
+    return { sequence, timeMs, actor, chainHeadBefore: before, proof: this.proofs.inclusionPath(sequence, size) };
   }
 
   /** Returns the parts of the state hash after `size` events, so that records can be proved in that state. */
