@@ -68,7 +68,7 @@ async function erase(request: EraseRequest): Promise<Reply> {
   const erasure = new Erasure(request);
   const certificates = await erasure.certificates(await erasure.certifiable(keyIds));
   const { failures } = erasure;
-  return request.longJson<ErasuresResponse>({
+  return erasure.request.longJson<ErasuresResponse>({
     certificates,
     ...(failures.length > 0 && { partial_failures: failures }),
     ...(withoutKey > 0 && { without_key: withoutKey }),
@@ -85,8 +85,21 @@ async function keysOf(
 
 class Erasure {
   readonly #failures = new Map<string, ErasureFailure>();
+  readonly #lastMs: number;
 
-  constructor(private readonly request: EraseRequest) {}
+  constructor(public request: EraseRequest) {
+    const { clock, config } = request.services;
+    this.#lastMs = clock.nowMs() + config.limits.rebuildMs;
+  }
+
+  /**
+   * Moves the deadline of all further calls. Many keys take longer than a request usually may; without an answer for that long, all
+   * that is left fails soon.
+   */
+  #proceed(): void {
+    const { clock, config } = this.request.services;
+    this.request = this.request.until(Math.min(clock.nowMs() + config.limits.deadlineMs, this.#lastMs));
+  }
 
   get failures(): ErasureFailure[] {
     return [...this.#failures.values()];
@@ -109,7 +122,9 @@ class Erasure {
     const counts = await mapConcurrent([...keysByCollection(known)], COLLECTIONS_AT_ONCE, async ([id, ids]) => {
       const collection = await backend.findById(id);
       if (collection === undefined || isImporting(collection)) return 0;
-      return (await this.request.call(collection, { op: 'countUnderKeys', keyIds: ids })).count;
+      const { count } = await this.request.call(collection, { op: 'countUnderKeys', keyIds: ids });
+      this.#proceed();
+      return count;
     });
     const count = counts.reduce((sum, one) => sum + one, 0);
     if (count <= ERASED_CONTENTS_MAX) return known.map(([keyId]) => keyId);
@@ -120,11 +135,11 @@ class Erasure {
   }
 
   async certificates(keyIds: readonly string[]): Promise<ErasureCertificate[]> {
-    const { services, caller, envelope } = this.request;
+    const { services, caller } = this.request;
     const entries: StoredEntry[] = [];
     await mapConcurrent(keyIds, SHREDS_AT_ONCE, (keyId) =>
       this.#noting([keyId], async () => {
-        await shredKey(services.backend, caller.project, keyId, envelope);
+        await shredKey(services.backend, caller.project, keyId, this.request.envelope);
         entries.push([keyId, await this.#entry(keyId)]);
       }),
     );
@@ -159,15 +174,15 @@ class Erasure {
 
   /** Adds what was erased in a collection to the parts of the keys. */
   async #addParts(id: number, keyIds: readonly string[], parts: ReadonlyMap<string, Parts>): Promise<void> {
-    const { request } = this;
-    const collection = await request.services.backend.findById(id);
+    const collection = await this.request.services.backend.findById(id);
     if (collection === undefined) {
       for (const keyId of keyIds) parts.get(keyId)!.set(id, null);
       return;
     }
     if (isImporting(collection)) throw refusal('conflict', 'importing', { name: collection.name });
-    const logged = request.body.isLogged ? await loggedCheckpoint(request, collection) : undefined;
-    const answer = await request.call(collection, {
+    const logged = this.request.body.isLogged ? await loggedCheckpoint(this.request, collection) : undefined;
+    this.#proceed();
+    const answer = await this.request.call(collection, {
       op: 'erasures',
       keyIds,
       size: logged === undefined ? null : sizeIn(logged.checkpoint),
@@ -199,6 +214,7 @@ class Erasure {
         sequences: page.map(({ sequence }) => sequence),
         recordIds: page.map(({ recordId }) => recordId),
       });
+      this.#proceed();
       shown.push(...page.map((content, i) => shownContent(content, proofs[i]!, records[i]!)));
     }
     return shown;
@@ -213,6 +229,7 @@ class Erasure {
   async #noting(keyIds: readonly string[], work: () => Promise<void>): Promise<void> {
     try {
       await work();
+      this.#proceed();
     } catch (error) {
       if (!(error instanceof VouchError)) throw error;
       this.#note(keyIds, error);

@@ -129,6 +129,11 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
       throw refusal('forbidden', 'collection', { name, own: shownCollections(collections) });
   }
 
+  /** This request with another deadline. */
+  until(deadlineMs: number): HandlerRequest<Body, Query> {
+    return new HandlerRequest(this.services, { ...this, envelope: { ...this.envelope, deadlineMs } }, this.wait);
+  }
+
   /** Sends a call to the collection's owner; see `Backend.call`. */
   async call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
     const { auditing, envelope, services } = this;

@@ -1,0 +1,53 @@
+/** The deadlines of a request for certificates of erasure. */
+import { expect } from 'chai';
+import { unavailable } from '../../../../shared/errors/errors.js';
+import type { Envelope } from '../../../../shared/transport/transport.js';
+import { TestClock, TestEdge } from '../../../support/rigs/testEdge.js';
+
+const KEYS = Array.from({ length: 100 }, (_, i) => i.toString(16).padStart(32, '0'));
+const DEADLINE_MS = 1_000;
+
+describe('a request for certificates of many keys', () => {
+  let edge: TestEdge;
+  let clock: TestClock;
+  /** Time that a server of the vault takes for a key. */
+  let settledMs: number;
+
+  beforeEach(async () => {
+    clock = new TestClock();
+    edge = await TestEdge.start({ limits: { deadlineMs: DEADLINE_MS, rebuildMs: 60_000 } }, { clock });
+    for (const keyId of KEYS)
+      await edge.backend.keys.create('p', keyId, {
+        status: 'shredded',
+        wrapped: null,
+        collectionIds: [],
+        pendingIds: [],
+      });
+    Object.assign(edge.backend.keyEntries, {
+      settle: async (_project: string, _keyId: string, { deadlineMs }: Envelope) => {
+        clock.advance(settledMs);
+        if (clock.nowMs() > deadlineMs) throw unavailable('the vault did not answer before the deadline');
+      },
+    });
+  });
+  afterEach(() => edge.stop());
+
+  const erase = async () => (await (await edge.client()).post('/v1/erasures', { key_ids: KEYS })).body;
+
+  it('certifies all of them, if each takes less than the deadline', async () => {
+    settledMs = DEADLINE_MS / 20;
+    const { certificates, partial_failures } = await erase();
+    expect(partial_failures).to.equal(undefined);
+    expect(certificates).to.have.length(KEYS.length);
+  });
+
+  it('fails for all that are left, once one takes longer', async () => {
+    settledMs = 2 * DEADLINE_MS;
+    const { certificates, partial_failures } = await erase();
+    expect(certificates).to.have.length(0);
+    expect(partial_failures).to.have.length(KEYS.length);
+    expect(new Set((partial_failures as { code: string }[]).map(({ code }) => code))).to.deep.equal(
+      new Set(['unavailable']),
+    );
+  });
+});
