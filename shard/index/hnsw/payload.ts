@@ -60,7 +60,7 @@ export interface HnswPayload {
   readonly restore: (graph: GraphMemory, stepped?: () => void) => Promise<Uint32Array>;
 }
 
-/** What a payload must fit. */
+/** Shape of the graph that a payload must have. */
 interface ExpectedPayload {
   readonly dimension: number;
   readonly parameters: IndexParameters;
