@@ -71,7 +71,7 @@ async function destroyKey(
   for (;;) {
     const stored = await backend.keyEntries.find(project, keyId, envelope);
     const wasKnown = stored !== undefined;
-    if (wasKnown) await notes.set(project, keyId);
+    if (wasKnown) await notes.set(project, keyId, envelope.actor);
     else await backend.countUnknownKey(project);
     if (stored !== 'damaged' && stored?.status === 'shredded') return { pendingIds: stored.pendingIds, wasKnown };
     const collectionIds =

@@ -92,10 +92,10 @@ export class PendingShreds {
     if (left.length === 0 && isDone) await notes.clear(project, keyId);
   }
 
-  /** Commits the shred in this shard's collections. Returns all collections in which it is still pending. */
-  async #finish({ project, keyId }: ShredNote, pendingIds: readonly number[]): Promise<readonly number[]> {
+  /** Commits the shred in this shard's collections, by the actor that asked for it. Returns all collections in which it is still pending. */
+  async #finish({ project, keyId, actor }: ShredNote, pendingIds: readonly number[]): Promise<readonly number[]> {
     const { handles, catalog, clock, logger, vault } = this.options;
-    const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
+    const envelope = { requestId: actor?.requestId ?? 'shred', deadlineMs: clock.nowMs() + COMMIT_MS, actor };
     const done: number[] = [];
     for (const handle of [...handles()].filter(({ config }) => pendingIds.includes(config.id))) {
       const { id: collectionId } = handle.config;

@@ -10,8 +10,10 @@ import { type Clock, systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { EventLogs } from '../../../shared/log/eventLog.js';
 import { silentLogger } from '../../../shared/logger.js';
+import type { Actor } from '../../../shared/model/actor.js';
 import type { ReadCall, Results } from '../../../shared/protocol/calls.js';
 import type { InsertEncryptedCall, WriteCall } from '../../../shared/protocol/writes.js';
+import type { Envelope } from '../../../shared/transport/transport.js';
 import { type ShredNote, ShredNotes } from '../../../shared/vault/shredNotes.js';
 import { configOf, Engine, type EngineOptions, soon, type TestCollection } from './engine.js';
 import { keyEntriesOf } from './keyEntries.js';
@@ -101,23 +103,23 @@ export class EncryptedRig {
     return notes.size;
   }
 
-  shred(keyId: string): Promise<void> {
+  shred(keyId: string, actor?: Actor): Promise<void> {
     const owners = {
       keyEntries: keyEntriesOf(this.vault),
       shredNotes: async () => this.notes,
       countUnknownKey: (project: string) => countUnknownKey(this.#counters, UNKNOWN_KEYS_MAX, project),
       findById: async (id: number) => (this.#collections.has(id) ? (configOf(id) as Collection) : undefined),
       list: async () => [...this.#collections.keys()].map((id) => configOf(id) as CountedCollection),
-      call: async (collection: Collection, call: unknown) => {
+      call: async (collection: Collection, call: unknown, envelope: Envelope) => {
         const hosted = this.#collections.get(collection.id);
         if (hosted === undefined) throw new VouchError('collection_not_found', 'the collection was deleted');
         await this.onCommit('before', collection.id);
-        const answer = await hosted.write(call as WriteCall);
+        const answer = await hosted.write(call as WriteCall, envelope);
         await this.onCommit('after', collection.id);
         return answer;
       },
     };
-    return shredKey(owners as Parameters<typeof shredKey>[0], PROJECT, keyId, soon());
+    return shredKey(owners as Parameters<typeof shredKey>[0], PROJECT, keyId, { ...soon(), actor });
   }
 
   /** Does the sweep that a shard does at its start and every few seconds. */

@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable, VouchError } from '../../../../shared/errors/errors.js';
+import type { ProofResults } from '../../../../shared/protocol/proofs.js';
 import { expectCode, gate } from '../../../support/expectations.js';
 import { EncryptedRig, keyOf, PROJECT } from '../../../support/rigs/encryptedRig.js';
 
@@ -255,6 +256,26 @@ describe('an interrupted shred', () => {
     await rig.stop();
   });
 
+  for (const [how, sweepDuring] of [
+    ['in place of a caller that failed', false],
+    ['before the call of the same shred arrives', true],
+  ] as const)
+    it(`has its actor in every log, also where the shard commits it ${how}`, async () => {
+      const rig = await newRig();
+      const actor = { keyId: 'k1', onBehalfOf: 'u-17', requestId: 'r-1' };
+      rig.onCommit = async (when, id) => {
+        if (when === 'after' || id !== OTHER) return;
+        if (sweepDuring) await rig.sweep();
+        else throw unavailable('the shard is away');
+      };
+      await settled(rig.shred(KEY, actor));
+      rig.onCommit = () => undefined;
+      await rig.sweep();
+      await expectDone(rig);
+      for (const id of [ID, OTHER]) expect(await shredders(rig, id)).to.deep.equal([actor]);
+      await rig.stop();
+    });
+
   it('is finished although a collection was deleted meanwhile', async () => {
     const rig = await newRig();
     const stored = (await rig.vault.get(PROJECT, KEY))!;
@@ -263,6 +284,13 @@ describe('an interrupted shred', () => {
     await expectDone(rig);
     await rig.stop();
   });
+
+  /** The actors of the shreds in a log. */
+  async function shredders(rig: EncryptedRig, id: number): Promise<unknown[]> {
+    const page = { op: 'timeline', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, after: 0, limit: 100 } as const;
+    const { events } = (await rig.read(id, page)) as ProofResults['timeline'];
+    return events.filter(({ type }) => type === 'shredKey').map(({ actor }) => actor);
+  }
 
   async function expectDone(rig: EncryptedRig): Promise<void> {
     expect(rig.vault.peek(PROJECT, KEY)).to.deep.include({ status: 'shredded', wrapped: null, pendingIds: [] });

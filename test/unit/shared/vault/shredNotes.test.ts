@@ -30,6 +30,16 @@ describe('notes of unsettled vault entries', () => {
     }
   });
 
+  it('keep their actor when the service sets them again', async () => {
+    const actor = { keyId: 'k1', onBehalfOf: null, requestId: 'r-1' };
+    const by = (): unknown => [...noted.values()].map((note) => note.actor);
+    await notes.set('p', KEY_ID);
+    expect(by()).to.deep.equal([undefined]);
+    await notes.set('p', KEY_ID, actor);
+    await notes.set('p', KEY_ID);
+    expect(by()).to.deep.equal([actor]);
+  });
+
   it('are skipped if they name no entry', async () => {
     for (const key of ['p', KEY_ID, 'p.q', `p.${KEY_ID}0`]) await bucket.put(key, { since_ms: 1 });
     expect(names()).to.deep.equal([]);
