@@ -9,7 +9,7 @@ export function prepareErasure({ key_ids = null, metadata_filter = null, collect
   assertOne({ key_ids, metadata_filter });
   if (metadata_filter === null && collection !== null)
     throw invalid('$.collection goes with metadata_filter: a key is shredded in all collections of the project');
-  assertNotEmpty(metadata_filter);
+  assertNotEmpty(metadata_filter, 'add a condition, or name the keys in key_ids');
   return {
     collection,
     keyIds: key_ids ?? [],

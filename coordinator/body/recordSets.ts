@@ -104,14 +104,13 @@ export function preparePatches({ collection, merge, ...named }: PatchRecordsRequ
 
 function deletedRecords(named: NamedRecords): DeleteManyCall['of'] {
   const of = namedRecords(named);
-  assertNotEmpty(named.metadata_filter);
+  assertNotEmpty(named.metadata_filter, 'drop the collection to delete all of its records');
   return of;
 }
 
-/** Throws `validation_error` for a filter that matches every record. */
-export function assertNotEmpty(filter: JsonObject | null | undefined): void {
-  if (filter && isEmpty(filter))
-    throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
+/** Throws `validation_error` for a filter that matches every record; `remedy` says what to do for all of them. */
+export function assertNotEmpty(filter: JsonObject | null | undefined, remedy: string): void {
+  if (filter && isEmpty(filter)) throw invalid(`$.metadata_filter is empty, and would match all: ${remedy}`);
 }
 
 type NamedRecords = Pick<DeleteRecordsRequest, 'ids' | 'external_ids' | 'metadata_filter'>;

@@ -114,13 +114,14 @@ export const ERRORS = {
     messages: {
       dimension: 'collection {name} exists with dimension {dimension}; dimension and metric cannot change',
       normalise: 'collection {name} exists {has} normalise, which cannot change',
-      audit: 'collection {name} exists with audit_reads {has}; PATCH /v1/namespaces/{name} changes it',
+      audit:
+        'collection {name} exists with audit_reads {has}; PATCH /v1/namespaces/{path} changes it, with a key of scope admin',
       retention:
-        'collection {name} exists with access_retention_days {has}; PATCH /v1/namespaces/{name} changes it, with a key of scope admin',
+        'collection {name} exists with access_retention_days {has}; PATCH /v1/namespaces/{path} changes it, with a key of scope admin',
       other: 'collection {name} exists with {has}, which cannot change',
       erasable: 'collection {name} exists {has} erasable, which cannot change',
       alias:
-        '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{name} removes the alias',
+        '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{path} removes the alias',
       aliased: 'collection {name} has the alias {alias}: move the alias or delete it first',
       notAlias: '{name} is the name of a collection: choose another name for the alias',
       importing: 'collection {name} is being imported; finish the import, or delete the collection',

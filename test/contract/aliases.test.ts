@@ -72,7 +72,9 @@ inBothModesAndThroughClient('aliases', ['GET /v1/aliases', 'POST /v1/search'], (
     expectError(await create(rw, 'x'), 409, 'conflict');
     const ofAlias = await rw.delete('/v1/namespaces/x');
     expectError(ofAlias, 409, 'conflict');
-    expect(ofAlias.body.error).to.include('"x" is an alias of collection "one"');
+    expect(ofAlias.body.error)
+      .to.include('"x" is an alias of collection "one"')
+      .and.to.include('DELETE /v1/aliases/x ');
     const ofCollection = await rw.delete('/v1/namespaces/one');
     expectError(ofCollection, 409, 'conflict');
     expect(ofCollection.body.error).to.include('collection "one" has the alias "x"');

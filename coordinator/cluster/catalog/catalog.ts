@@ -22,7 +22,7 @@ import { Aliases } from './aliases.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
 import { EntriesByName } from './entriesByName.js';
-import { assertIdentical, assertImported, assertSameImport, assertUsable, fixedOf, shown } from './wanted.js';
+import { assertIdentical, assertImported, assertSameImport, assertUsable, fixedOf, inPath, shown } from './wanted.js';
 
 /** The key in BUCKETS.ids. */
 const IDS = 'collections';
@@ -397,4 +397,4 @@ export class Catalog {
 const notRead = (): VouchError => unavailable('the catalog is not read yet; retry shortly');
 
 const isAlias = ({ name, collection }: Alias): VouchError =>
-  refusal('conflict', 'alias', { ...shown({ name }), collection: JSON.stringify(collection) });
+  refusal('conflict', 'alias', { ...shown({ name }), ...inPath({ name }), collection: JSON.stringify(collection) });

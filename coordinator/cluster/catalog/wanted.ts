@@ -24,9 +24,16 @@ export function assertIdentical(existing: Collection, wanted: WantedCollection):
   if (existing.normalise !== normalise)
     throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
   if (audit !== undefined && readAuditOf(existing.auditReads) !== audit)
-    throw refusal('conflict', 'audit', { ...shown(existing), has: String(existing.auditReads ?? false) });
+    throw refusal('conflict', 'audit', {
+      ...shown(existing),
+      ...inPath(existing),
+      has: String(existing.auditReads ?? false),
+    });
   if (retentionDays !== undefined && existing.accessRetentionDays !== retentionDays)
-    throw refusal('conflict', 'retention', { ...shown(existing), has: String(existing.accessRetentionDays ?? null) });
+    throw refusal('conflict', 'retention', {
+      ...{ ...shown(existing), ...inPath(existing) },
+      has: String(existing.accessRetentionDays ?? null),
+    });
   // Compare the language only: its `version` is that of the service that created the collection.
   if (existing.text?.language !== text?.language)
     throw refusal('conflict', 'other', { ...shown(existing), has: languageOf(existing) });
@@ -41,6 +48,9 @@ const lifeOf = ({ ttlSecs }: Collection): string => (ttlSecs ? `ttl_secs ${ttlSe
 
 /** The name in a message. */
 export const shown = ({ name }: { readonly name: string }): { name: string } => ({ name: JSON.stringify(name) });
+
+/** The name in a path that a message gives. */
+export const inPath = ({ name }: { readonly name: string }): { path: string } => ({ path: encodeURIComponent(name) });
 
 export function assertUsable(collection: Collection): Collection {
   if (isImporting(collection)) throw refusal('conflict', 'importing', shown(collection));
