@@ -266,9 +266,14 @@ function instantSecs(text: string): number {
 
 const KEY_ID = /^([0-9a-f]{32}|new)$/;
 
-/** Throws RowFault. */
+/**
+ * Throws RowFault, also without the field, whose name may be misspelt: what is stored under no key can never be erased from
+ * the log.
+ */
 function keyOf(value: unknown, name: string): { readonly keyId?: string } {
-  if (value === undefined || value === null || value === '') return {};
+  if (value === undefined)
+    throw new RowFault(`it has no ${name}, which --key-id names; null there puts it under no key`);
+  if (value === null || value === '') return {};
   if (typeof value === 'string' && KEY_ID.test(value)) return { keyId: value };
   throw new RowFault(`${name} holds ${shown(value)}, which is neither a key id of 32 lowercase hex digits nor new`);
 }

@@ -34,6 +34,19 @@ describe('npm run load of rows under keys', () => {
     expect((await at.rw.get('/v1/namespaces/people')).body.erasable).to.equal(true);
   });
 
+  it('rejects a row without the field of its key, and takes null for no key', async () => {
+    const rows = [{ vector: [0] }, { vector: [1], person: null }, { vector: [2], person: KEY }];
+    const path = await rig.file('jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+    const rejects = await rig.file('jsonl', '');
+    await succeeded(runLoad(at, path, 'people', ['--create', '--key-id', 'person', '--rejects', rejects]));
+    const { records } = (await at.rw.get('/v1/records?collection=people')).body;
+    expect(records.map((record: { key_id?: string }) => record.key_id)).to.deep.equal([undefined, KEY]);
+    expect(JSON.parse(await readFile(rejects, 'utf8'))).to.deep.equal({
+      row: 1,
+      reason: 'it has no person, which --key-id names; null there puts it under no key',
+    });
+  });
+
   it('refuses --erasable for a collection that was made without it', async () => {
     const path = await rig.file('csv', 'vector\n1');
     await succeeded(runLoad(at, path, 'people', ['--create']));
