@@ -31,6 +31,10 @@ export interface SentRecord {
   readonly requestId?: string | undefined;
   /** Unix seconds, as reads show it. */
   readonly expiresAt?: number | undefined;
+  /** The key that it is under, as answers show it; it needs `salt` too. */
+  readonly keyId?: string | undefined;
+  /** The salt of a record under a key, which `get` answers `with: ['salt']`. */
+  readonly salt?: string | undefined;
   /** Time of its insert, Unix milliseconds. Needed if the receipt is of a change that keeps the record, and so its insert time. */
   readonly insertedMs?: number | undefined;
   /** The state after the write. Default `live`; a soft delete leaves the record `tombstoned`. */
@@ -214,7 +218,7 @@ const verifiedCheckpoint = ({ origin, size, timeMs, ...hashes }: Checkpoint): Ve
 });
 const RECORD_FIELDS: Readonly<Record<keyof SentRecord, true>> = {
   ...{ values: true, tag: true, metadata: true, text: true, externalId: true, requestId: true },
-  ...{ expiresAt: true, insertedMs: true, state: true },
+  ...{ expiresAt: true, keyId: true, salt: true, insertedMs: true, state: true },
 };
 
 /** Refuses a field that would be skipped, so that the receipt would hold for another record too. */

@@ -1,6 +1,9 @@
 /** Records under keys: searched like any other, and gone from the present and the past once their key is shredded. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Receipt } from '../../client/contract/records.js';
+import { ProofError, verifyReceipt as verify } from '../../client/index.js';
+import { fromWire } from '../../client/spelling.js';
 import { systemClock } from '../../shared/clock.js';
 import { readProof, verifyReceipt } from '../../verifier/receipt.js';
 import { claimedRecord } from '../../verifier/recordJson.js';
@@ -65,6 +68,11 @@ inBothModes('records under keys', (service) => {
     for (const wrong of [{ salt: other }, { text: 'other' }, { tag: 8 }, { vector: [1, 3] }, { key_id: OTHER }])
       expect(proven({ ...record, ...wrong })).to.deep.equal(['it is not about this record']);
     expect(() => proven({ ...record, salt: undefined })).to.throw('salt is missing');
+    const receipt = fromWire(inserted.receipt) as Receipt;
+    const sent = { values: [1, 2], ...content, keyId: KEY, salt: record.salt };
+    expect(verify(receipt, { record: sent })).to.include({ kind: 'insert', recordId: 1 });
+    expect(() => verify(receipt, { record: { ...sent, salt: undefined } })).to.throw(ProofError, /salt is missing/);
+    expect(() => verify(receipt, { record: { ...sent, text: 'other' } })).to.throw(ProofError, /not about this record/);
     await shred(rw, KEY);
     expect((await rw.get('/v1/records/1?collection=c&with=salt')).status).to.equal(410);
     expect(proven(record)).to.deep.equal([]);
