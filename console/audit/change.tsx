@@ -59,6 +59,12 @@ export function Change({ event, collection, shredded }: Props) {
     case 'delete_edge':
       return <>Graph edge {edge} deleted</>;
     case 'audit_reads':
-      return <>Access log changed</>;
+      return <>{accessOf(event)}</>;
   }
+}
+
+function accessOf({ audit_reads: audit, access_retention_days: days }: TimelineEvent): string {
+  const kept = days == null ? 'for ever' : `for ${days} days`;
+  if (audit === undefined) return 'Access log changed';
+  return `Access log ${audit === false ? 'off' : audit === 'full' ? 'on, with requests' : 'on'}; entries are kept ${kept}`;
 }

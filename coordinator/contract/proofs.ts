@@ -17,7 +17,7 @@ import typia, { type tags } from 'typia';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { Receipt } from './records.js';
 import { refuseQuery } from './refusal.js';
-import type { Base64Url, Hash, Hex32, KeyId, Signature, Whole } from './values.js';
+import type { Base64Url, Hash, Hex32, KeyId, RetentionDays, Signature, Whole } from './values.js';
 
 export interface StateProofResponse {
   /** H(0x13 ‖ config hash ‖ state root ‖ graph root ‖ chain head ‖ sequence ‖ time in ms of the last event). */
@@ -213,6 +213,10 @@ export interface TimelineEvent {
   edge_id?: Whole;
   /** The id of the shredded key, or of the encrypted record's key. */
   key_id?: KeyId;
+  /** The setting since then, in events `audit_reads`. */
+  audit_reads?: boolean | 'full';
+  /** The days for which entries are kept since then, in events `audit_reads`; null: forever. */
+  access_retention_days?: RetentionDays | null;
 }
 
 export interface TimelineResponse {

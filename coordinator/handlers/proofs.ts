@@ -3,6 +3,7 @@ import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { EVENT_VERSION } from '../../shared/log/eventLayout.js';
 import { namedActor } from '../../shared/model/actor.js';
+import { type AccessSettings, namedReadAudit } from '../../shared/model/readAudit.js';
 import type { SignedText } from '../../shared/protocol/erasures.js';
 import type {
   TimelineEvent as LogEvent,
@@ -238,6 +239,7 @@ const timelineEvent = ({
   nodeId,
   edgeId,
   keyId,
+  access,
 }: LogEvent): TimelineEvent => ({
   log_index: sequence,
   shard_id: 0,
@@ -249,4 +251,10 @@ const timelineEvent = ({
   ...(nodeId === undefined ? {} : { node_id: nodeId }),
   ...(edgeId === undefined ? {} : { edge_id: edgeId }),
   ...(keyId === undefined ? {} : { key_id: keyId }),
+  ...(access === undefined ? {} : accessOf(access)),
+});
+
+const accessOf = ({ audit, retentionDays }: AccessSettings) => ({
+  audit_reads: namedReadAudit(audit) ?? false,
+  access_retention_days: retentionDays || null,
 });

@@ -2,6 +2,7 @@
 import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import type { Event, Genesis } from '../../shared/log/event.js';
+import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { ProofResults, TimelineCall, TimelineEvent } from '../../shared/protocol/proofs.js';
 import type { Journal } from '../state/journal.js';
 
@@ -39,8 +40,10 @@ export async function timelinePage(
 
 const isOf = ({ actor }: Event, wanted: string): boolean => actor?.keyId === wanted || actor?.onBehalfOf === wanted;
 
-/** Returns the ids that the event is about. Bytes become text, so that the frame can be freed. */
-function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordId' | 'nodeId' | 'edgeId' | 'keyId'> {
+/** Returns what the event is about. Bytes become text, so that the frame can be freed. */
+function subjectOf(
+  event: Exclude<Event, Genesis>,
+): Pick<TimelineEvent, 'recordId' | 'nodeId' | 'edgeId' | 'keyId' | 'access'> {
   switch (event.type) {
     case 'insert':
     case 'replace':
@@ -63,8 +66,9 @@ function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordI
     case 'deleteEdge':
       return { edgeId: event.edgeId };
     case 'deleteMany':
-    case 'auditReads':
       return {};
+    case 'auditReads':
+      return { access: { audit: READ_AUDITS[event.kind]!, retentionDays: event.retentionDays } };
     default:
       return unreachable(event);
   }

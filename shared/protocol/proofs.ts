@@ -1,6 +1,7 @@
 /** Calls for proofs of a collection's log, and their results. Hashes are 32 bytes. */
 import type { Event } from '../log/event.js';
 import type { Actor } from '../model/actor.js';
+import type { AccessSettings } from '../model/readAudit.js';
 import type { PastReceipt } from '../model/receipt.js';
 import type { Finite, Whole } from '../model/whole.js';
 import type { ErasureResults } from './erasures.js';
@@ -51,6 +52,8 @@ export interface TimelineEvent {
   readonly edgeId?: number;
   /** 32 lowercase hex. */
   readonly keyId?: string;
+  /** The settings that an event `auditReads` makes. */
+  readonly access?: AccessSettings;
 }
 
 export interface ProofResults extends ErasureResults {

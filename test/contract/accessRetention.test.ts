@@ -44,9 +44,19 @@ inBothModes('access_retention_days', (service) => {
     expect(answered(await patch({ audit_reads: false, access_retention_days: 1 })).access_retention_days).to.equal(1);
     expect(await listed()).to.deep.equal({ audit_reads: undefined, access_retention_days: 1 });
     const { events } = answered(await project.ro.get('/v1/timeline?collection=c'));
-    expect(events.map(({ event_type }: { event_type: string }) => event_type)).to.deep.equal(
-      Array.from({ length: 5 }, () => 'audit_reads'),
-    );
+    expect(
+      events.map((event: Record<string, unknown>) => [
+        event.event_type,
+        event.audit_reads,
+        event.access_retention_days,
+      ]),
+    ).to.deep.equal([
+      ['audit_reads', true, 7],
+      ['audit_reads', true, 36_500],
+      ['audit_reads', 'full', 36_500],
+      ['audit_reads', 'full', null],
+      ['audit_reads', false, 1],
+    ]);
   });
 
   it('keeps both of two changes that are sent at once', async () => {
@@ -72,7 +82,7 @@ inBothModes('access_retention_days', (service) => {
     );
     refused(await patch({ access_retention_days: 1 }, project.rw), 403, 'forbidden');
     expect(refused(await create('c', { access_retention_days: 8 }), 409, 'conflict')).to.include(
-      'exists with access_retention_days 7',
+      'exists with access_retention_days 7; PATCH /v1/namespaces/c changes it',
     );
     answered(await create('c'));
     expect(await listed()).to.deep.equal({ audit_reads: true, access_retention_days: 7 });
