@@ -84,9 +84,18 @@ export class CollectionVault {
     return { ...call, keyIds: await this.#provide(wanted, deadlineMs) };
   }
 
-  /** Opens the contents of an import. */
-  openContents(events: readonly Event[]): Promise<OpenedContents> {
-    return this.collection.contents.open(events);
+  /** Opens the contents of an import. Throws Damaged if the vault has another key with the id of one. */
+  async openContents(events: readonly Event[]): Promise<OpenedContents> {
+    const { contents } = this.collection;
+    const opened = await contents.open(events);
+    const other = events.find(
+      (event) => isUnderKey(event) && event.content === null && contents.has(toHex(event.keyId)),
+    );
+    if (other === undefined) return opened;
+    opened.forget();
+    throw new Damaged(
+      `event ${other.sequence}: its content does not open under the key that the vault has with this id`,
+    );
   }
 
   /** Returns the key that a record needs: null for none, or for one that it already has. */
@@ -251,5 +260,7 @@ export function contentKeysOf(
       throw new Damaged(error.message, { part: 'vault', cause: error });
     }
   };
-  return new ContentKeys(target.genesisId, source, clock);
+  return new ContentKeys(target.genesisId, source, clock, (keyId) =>
+    logger.warn({ collectionId: config.id, keyId }, 'contents are under another key with this id, and are lost'),
+  );
 }

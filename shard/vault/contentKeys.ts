@@ -27,6 +27,7 @@ export class ContentKeys {
   /** Keys by id; null once a key is known to be gone. */
   readonly #keys = new Map<string, Uint8Array | null>();
   readonly #dropped = new Set<string>();
+  readonly #others = new Set<string>();
   #isClosed = false;
   #fileKey: Uint8Array | undefined;
 
@@ -35,6 +36,8 @@ export class ContentKeys {
     private readonly genesisId: number,
     private readonly source: KeySource,
     private readonly clock: Clock,
+    /** Called once for each key that does not open a content under its id. */
+    private readonly onOther: (keyId: string) => void = () => {},
   ) {}
 
   /** A key for files that only this process can read. */
@@ -70,8 +73,8 @@ export class ContentKeys {
   };
 
   /**
-   * Opens the contents of the events that are under keys and not open yet. A content whose key is gone stays null. Throws
-   * Damaged if a content does not open under its key, and errors of the source.
+   * Opens the contents of the events that are under keys and not open yet. A content whose key is gone stays null, also if another
+   * key was made with that id since. Throws Damaged for a content that it does not commit to, and errors of the source.
    */
   async open(events: readonly Event[]): Promise<OpenedContents> {
     const closed = events.filter((event): event is EventUnderKey => isUnderKey(event) && event.content === null);
@@ -88,6 +91,7 @@ export class ContentKeys {
         const key = this.#keys.get(toHex(event.keyId));
         if (key == null) continue;
         const plaintext = this.#plaintextOf(event, key);
+        if (plaintext === undefined) continue;
         plaintexts.push(plaintext);
         event.content = this.#contentOf(event, plaintext);
         if (slice.due) await slice.next();
@@ -106,6 +110,7 @@ export class ContentKeys {
     const key = this.#keys.get(keyId);
     if (key == null) return undefined;
     const plaintext = this.#plaintextOf(event, key);
+    if (plaintext === undefined) return undefined;
     const salt = Uint8Array.from(plaintext.subarray(0, SALT_BYTES));
     plaintext.fill(0);
     return salt;
@@ -139,11 +144,15 @@ export class ContentKeys {
     }
   }
 
-  #plaintextOf({ sequence, keyId, nonce, ciphertext }: EventUnderKey, key: Uint8Array): Uint8Array {
+  /** The bytes of the event are those that were committed, so a content that does not open is under another key. */
+  #plaintextOf({ keyId, nonce, ciphertext }: EventUnderKey, key: Uint8Array): Uint8Array | undefined {
+    const id = toHex(keyId);
     try {
-      return decrypt({ nonce, ciphertext }, key, this.#associated(toHex(keyId)));
-    } catch (cause) {
-      throw new Damaged(`event ${sequence}: its content does not open under its key`, { cause });
+      return decrypt({ nonce, ciphertext }, key, this.#associated(id));
+    } catch {
+      if (!this.#others.has(id)) this.onOther(id);
+      this.#others.add(id);
+      return undefined;
     }
   }
 

@@ -9,6 +9,7 @@ import { readProof, verifyReceipt } from '../../verifier/receipt.js';
 import { claimedRecord } from '../../verifier/recordJson.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client } from '../support/launch/service.js';
+import { begin, exported, imported, send } from '../support/rigs/backups.js';
 
 const KEY = 'a'.repeat(32);
 const OTHER = 'b'.repeat(32);
@@ -172,5 +173,39 @@ inBothModes('records under keys', (service) => {
     expect(idsIn(await search(rw, { as_of_log_index: 2 }))).to.deep.equal([]);
     expect(await search(rw, { as_of_log_index: 2 })).to.include({ erased: 1 });
     expect(await search(rw, { as_of_log_index: 3 })).to.include({ erased: 0 });
+  });
+});
+
+inBothModes('an import of records under keys that the vault does not have', (_, { start }) => {
+  it('is whole after a restart, also if another key was made with the id of theirs', async () => {
+    const service = await start({});
+    const [source, target] = [(await service.newProject()).rw, (await service.newProject()).rw];
+    const make = (rw: Client, name: string) => rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2' });
+    const insert = (rw: Client, collection: string, more: object = {}) =>
+      rw.post('/v1/records', { collection, values: [1, 2], ...more });
+    await make(source, 'c');
+    await insert(source, 'c', { key_id: KEY });
+    await insert(source, 'c');
+    const taken = await exported(source, 'c');
+    await imported(target, taken, 'c');
+    await make(target, 'd');
+    expect((await insert(target, 'd', { key_id: KEY })).status).to.equal(200);
+    expect((await insert(target, 'c', { key_id: KEY })).status).to.equal(200);
+    await begin(target, taken, 'again');
+    const refused = await send(target, 'again', taken.frames);
+    expect([refused.status, refused.body.error]).to.match(/^400,.*event 1: its content does not open under the key/);
+    const names = service.processNames.filter((name) => name !== 'coordinator');
+    for (const name of names) await service.kill(name);
+    for (const name of names) await service.restart(name);
+    const search = () => target.post('/v1/search', { collection: 'c', query: [0, 0], k: 10 });
+    await service.until(async () => (await search()).status !== 503);
+    const { status, body } = await search();
+    expect([status, body.results?.map(({ id }: { id: number }) => id)], JSON.stringify(body)).to.deep.equal([
+      200,
+      [2, 3],
+    ]);
+    expect((await target.get('/v1/records/1?collection=c')).body.error).to.match(/which the vault does not have/);
+    expect((await target.delete(`/v1/crypto/shred/${KEY}`)).status).to.equal(200);
+    expect((await search()).body.results.map(({ id }: { id: number }) => id)).to.deep.equal([2]);
   });
 });

@@ -42,16 +42,24 @@ describe('the keys of contents', () => {
     expect(event.content).to.equal(null);
   });
 
-  it('report damage for another commitment, another key and changed bytes', async () => {
-    for (const change of [
-      { commitment: new Uint8Array(32) },
-      { nonce: new Uint8Array(12) },
-      { ciphertext: new Uint8Array(200) },
-    ]) {
-      const event = { ...(await encrypted()), ...change };
-      const error = await rejection(keysFrom(async () => [key()]).open([event]));
-      expect(error.name, error.message).to.equal('Damaged');
-    }
+  it('leave contents closed that are under another key with this id, and report that once', async () => {
+    const events = [await encrypted(), await encrypted()];
+    const reported: string[] = [];
+    const keys = new ContentKeys(
+      1,
+      async () => [key().fill(6)],
+      systemClock,
+      (keyId) => reported.push(keyId),
+    );
+    await keys.open(events);
+    expect([events.map(({ content }) => content), reported]).to.deep.equal([[null, null], [KEY_ID]]);
+    expect(await keys.saltOf(events[0]!)).to.equal(undefined);
+  });
+
+  it('report damage for another commitment', async () => {
+    const event = { ...(await encrypted()), commitment: new Uint8Array(32) };
+    const error = await rejection(keysFrom(async () => [key()]).open([event]));
+    expect(error.name, error.message).to.equal('Damaged');
   });
 
   it('are overwritten when they are dropped, also one that arrives later', async () => {
