@@ -33,6 +33,13 @@ export interface EncryptedRecord {
   readonly content?: 'slot' | 'lost';
 }
 
+/** The records with content under one key. */
+interface KeyContents {
+  readonly ids: Set<number>;
+  /** Number of these records without a tombstone. */
+  untombstoned: number;
+}
+
 const NONE: ReadonlySet<number> = new Set();
 
 export class EncryptedRecords {
@@ -45,8 +52,7 @@ export class EncryptedRecords {
   readonly #shredded = new Set<string>();
   /** Facts of certificates that the present records lack. */
   readonly erasures = new ErasureHistory();
-  /** Key id → ids of the records under it that are not payloads. */
-  readonly #ids = new Map<string, Set<number>>();
+  readonly #contents = new Map<string, KeyContents>();
   #hasContents = false;
   #live = 0;
   #livePayloads = 0;
@@ -88,7 +94,7 @@ export class EncryptedRecords {
 
   /** Returns the ids of the records with content under the key. */
   idsUnder(keyId: string): ReadonlySet<number> {
-    return this.#ids.get(keyId) ?? NONE;
+    return this.#contents.get(keyId)?.ids ?? NONE;
   }
 
   isShredded(keyId: string): boolean {
@@ -141,8 +147,9 @@ export class EncryptedRecords {
     const keyId = toHex(event.keyId);
     if (this.#records.get(id) !== undefined) this.delete(id);
     this.#hasContents = true;
-    const ids = this.#ids.get(keyId) ?? new Set();
-    this.#ids.set(keyId, ids.add(id));
+    const contents = this.#contents.get(keyId) ?? { ids: new Set(), untombstoned: 0 };
+    this.#contents.set(keyId, contents);
+    contents.ids.add(id);
     const contentHash = Buffer.from(event.commitment).toString('latin1');
     const about = { id, tag: 0, insertedMs, keyId, contentHash, sequence, payloadBytes: 0, isTombstoned: false };
     this.restore({ ...about, content: content === null ? 'lost' : 'slot' });
@@ -168,14 +175,14 @@ export class EncryptedRecords {
     const { keyId, isTombstoned, payloadBytes, sequence } = record;
     this.#records.delete(recordId);
     this.erasures.add('former', keyId, sequence);
-    this.#ids.get(keyId)?.delete(recordId);
+    this.#contents.get(keyId)?.ids.delete(recordId);
     this.#countPayload(keyId, -payloadBytes);
     if (!isTombstoned) this.#count(record, -1);
   }
 
   /** Destroys the records under the key, none of which has a slot. */
   shred(keyId: string): void {
-    const lost = [...this.idsUnder(keyId)].filter((id) => !this.#records.get(id)!.isTombstoned).length;
+    const lost = this.#contents.get(keyId)?.untombstoned ?? 0;
     this.#livePayloads -= this.countUnder(keyId) - lost;
     this.#live -= this.countUnder(keyId);
     this.#countPayload(keyId, -(this.#payloads.get(keyId) ?? 0));
@@ -208,6 +215,7 @@ export class EncryptedRecords {
     const count = this.countUnder(keyId) + by;
     if (count === 0) this.#underKey.delete(keyId);
     else this.#underKey.set(keyId, count);
+    if (content !== undefined) this.#contents.get(keyId)!.untombstoned += by;
     if (this.#shredded.has(keyId) || content === 'slot') return;
     this.#live += by;
     if (content === undefined) this.#livePayloads += by;

@@ -19,6 +19,9 @@ import { LargeChange } from './largeChange.js';
 import { RecordChanges } from './recordChanges.js';
 
 export abstract class RecordsUnderKeys extends RecordChanges {
+  /** The shred whose contents are erased before it is applied; undefined if none is in progress. */
+  #erased: ShredKey | undefined;
+
   protected insertUnderKey(event: InsertUnderKey): void {
     this.assertNext(event);
     this.assertNotShredded(event);
@@ -81,22 +84,26 @@ export abstract class RecordsUnderKeys extends RecordChanges {
   protected shred(event: ShredKey): void {
     const keyId = toHex(event.keyId);
     if (this.encrypted.isShredded(keyId)) throw new Damaged(`event ${event.sequence} shreds key ${keyId} once more`);
-    atOnce(this.eraseAll(event));
+    if (this.#erased !== event) atOnce(this.eraseAll(event));
+    this.#erased = undefined;
     this.encrypted.shred(keyId);
     this.encrypted.erasures.add('shred', keyId, event.sequence);
   }
 
   /** Erases the contents of all records under a key, one in each step. Their leaves stay. */
-  protected *eraseAll({ keyId, sequence }: ShredKey): Steps<void> {
+  protected *eraseAll(event: ShredKey): Steps<void> {
+    const { keyId, sequence } = event;
     for (const recordId of this.encrypted.idsUnder(toHex(keyId))) {
-      if (this.encrypted.get(recordId)!.content === 'lost') continue;
-      this.large = new LargeChange(this.metadata, this.texts);
-      this.#erase(recordId, sequence);
-      yield* this.large.clear((slot) => this.release(slot));
-      this.large = undefined;
+      if (this.encrypted.get(recordId)!.content !== 'lost') {
+        this.large = new LargeChange(this.metadata, this.texts);
+        this.#erase(recordId, sequence);
+        yield* this.large.clear((slot) => this.release(slot));
+        this.large = undefined;
+      }
+      this.versions.lost(recordId, sequence);
       yield;
     }
-    for (const recordId of this.encrypted.idsUnder(toHex(keyId))) this.versions.lost(recordId, sequence);
+    this.#erased = event;
   }
 
   /** Erases the content of a record under a key from its slot. */
