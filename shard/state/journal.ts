@@ -13,7 +13,6 @@
  *
  * An append of unknown outcome may be stored until its time is over. It cannot be stored any more once another append is.
  */
-
 import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
@@ -349,11 +348,14 @@ export class Journal {
     noteWork(onApplied === undefined ? 'replay' : 'commit', this.config);
     if (header.firstSequence === 0) this.history.begin(configHashIn(frame, this.config));
     const opened = await this.times.contents?.open(events);
-    // Memory that ran out in the middle of a frame would leave half of it applied.
-    this.state.vectors.reserve(events.filter(takesRow).length);
-    this.#applying = this.#applyEvents(frame, position, onApplied);
-    await this.#applying;
-    opened?.forget();
+    try {
+      // Memory that ran out in the middle of a frame would leave half of it applied.
+      this.state.vectors.reserve(events.filter(takesRow).length);
+      this.#applying = this.#applyEvents(frame, position, onApplied);
+      await this.#applying;
+    } finally {
+      opened?.forget();
+    }
     // After a failure it stays set: the state is of no use any more, and everything that awaits it gets the error.
     this.#applying = undefined;
   }
