@@ -28,6 +28,7 @@ export interface LogReport {
   readonly records: {
     readonly live: number;
     readonly ever: number;
+    /** Number of records that are or were under a key. */
     readonly encrypted: number;
     readonly shreddedKeys: number;
     /** The ids of the vault keys that open what is encrypted, in hex. */

@@ -52,8 +52,9 @@ export class RecordTable {
     return this.#live;
   }
 
+  /** See `LogReport`. */
   get encrypted(): number {
-    return [...this.#keys.values()].reduce((sum, { recordIds }) => sum + recordIds.size, 0);
+    return this.#keyOf.size;
   }
 
   get shreddedKeys(): number {
