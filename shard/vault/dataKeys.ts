@@ -96,13 +96,7 @@ export class DataKeys {
    * opened.
    */
   async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Encrypted> {
-    const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
-    if (settled === undefined) throw shreddedKey(stored);
-    try {
-      return await this.#withKey(settled, (dataKey) => encrypt(plaintext, dataKey, aad, this.entropy));
-    } finally {
-      if (settled !== stored) forget(settled);
-    }
+    return this.#writing(stored, (dataKey) => encrypt(plaintext, dataKey, aad, this.entropy));
   }
 
   /** Decrypts. Throws like `encrypt`, and `internal_error` if the payload does not verify. */
@@ -117,13 +111,7 @@ export class DataKeys {
 
   /** Returns the key once it is under the current master key; see above. Throws like `encrypt`. */
   async dataKeyToWrite(stored: StoredVaultEntry): Promise<Uint8Array> {
-    const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
-    if (settled === undefined) throw shreddedKey(stored);
-    try {
-      return await this.#withKey(settled, privateCopy);
-    } finally {
-      if (settled !== stored) forget(settled);
-    }
+    return this.#writing(stored, privateCopy);
   }
 
   /**
@@ -199,6 +187,17 @@ export class DataKeys {
       return await this.#wrap(stored, dataKey, masterId);
     } finally {
       dataKey.fill(0);
+    }
+  }
+
+  /** Uses the key of an entry once it is under the current master key. */
+  async #writing<T>(stored: StoredVaultEntry, use: (dataKey: Uint8Array) => T): Promise<T> {
+    const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
+    if (settled === undefined) throw shreddedKey(stored);
+    try {
+      return await this.#withKey(settled, use);
+    } finally {
+      if (settled !== stored) forget(settled);
     }
   }
 
