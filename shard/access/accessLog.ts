@@ -45,7 +45,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Length of the days, of UTC, whose entries are removed together. */
+/** Length of a day. The entries of a UTC day are removed together. */
 const DAY_MS = 86_400_000;
 
 interface OpenLog {
@@ -101,24 +101,24 @@ export class AccessLog {
 
   /** Throws `entries_removed`. */
   page(call: AccessPageCall, { deadlineMs }: Envelope): Promise<AccessResults['accessPage']> {
-    return whole(() => this.#page(call, deadlineMs));
+    return retryTrimmed(() => this.#page(call, deadlineMs));
   }
 
   /** Throws `entries_removed`. */
   frames(call: AccessFramesCall, { deadlineMs }: Envelope): Promise<AccessResults['accessFrames']> {
-    return whole(() => this.#readFrames(call, deadlineMs));
+    return retryTrimmed(() => this.#readFrames(call, deadlineMs));
   }
 
   /**
-   * Removes the days that ended more than `retentionDays` ago. The day of the last entry stays. Entries that are not covered stay,
-   * and all of them if `covered` is not a state of this log.
+   * Removes the days that ended more than `retentionDays` ago. The day of the last entry stays, and so do entries that are not
+   * covered. Throws LogDamaged, and removes nothing, if `covered` is not a state of this log.
    */
   trim(
     { covered }: TrimAccessCall,
     retentionDays: number,
     { deadlineMs }: Envelope,
   ): Promise<AccessResults['trimAccess']> {
-    return whole(() => this.#trim(covered, retentionDays, deadlineMs));
+    return retryTrimmed(() => this.#trim(covered, retentionDays, deadlineMs));
   }
 
   async #trim(covered: AccessHead, retentionDays: number, deadlineMs: number): Promise<AccessResults['trimAccess']> {
@@ -205,7 +205,7 @@ export class AccessLog {
     return { frames, last, end: tree.size };
   }
 
-  /** Undefined if the log is not open, or has no entry. */
+  /** Returns the head of an open log that has entries; otherwise undefined. */
   async headInMemory(): Promise<AccessHead | undefined> {
     const opened = await this.#opened?.catch(() => undefined);
     return opened === undefined || opened.tree.size === 0 ? undefined : headOf(opened.tree);
@@ -359,8 +359,8 @@ interface StoredEntry {
 
 const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS);
 
-/** Repeats a reading whose frames were removed meanwhile. */
-async function whole<T>(read: () => Promise<T>): Promise<T> {
+/** Repeats a reading if its frames were removed meanwhile. */
+async function retryTrimmed<T>(read: () => Promise<T>): Promise<T> {
   for (;;)
     try {
       return await read();
