@@ -173,10 +173,10 @@ inBothModes('certificates of erasure', (service) => {
     await ok(rw.delete(`/v1/crypto/shred/${KEY}`));
     await insert('c');
     const [first, second] = [await one({ key_ids: [KEY, KEY] }), await one({ key_ids: [KEY] })];
-    const [one_, two] = [verifyErasure(first), verifyErasure(second)];
-    expect(contentsOf(one_)).to.deep.equal(contentsOf(two));
-    expect(one_.collections[0]!.shred.sequence).to.equal(2n);
-    expect(one_.collections[0]!.checkpoint.size).to.equal(4n);
+    const [earlier, later] = [verifyErasure(first), verifyErasure(second)];
+    expect(contentsOf(earlier)).to.deep.equal(contentsOf(later));
+    expect(earlier.collections[0]!.shred.sequence).to.equal(2n);
+    expect(earlier.collections[0]!.checkpoint.size).to.equal(4n);
   });
 
   it('cover the keys of the records that match a filter, and count those without a key', async () => {
@@ -194,12 +194,14 @@ inBothModes('certificates of erasure', (service) => {
     });
   });
 
-  it('have logged checkpoints on request, which a policy accepts', async () => {
+  it('have logged checkpoints on request, which the policy of this log accepts, and of another refuses', async () => {
     await insert('c', { key_id: KEY });
     const certificate = await one({ key_ids: [KEY], logged: true });
     const log = (await rw.get('/log/checkpoint')).text.split('\n')[0]!;
     expect(certificate.collections[0].checkpoint.service_log.proof).to.include(log);
     verifyErasure(certificate);
+    const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
+    expect(verifyErasure(certificate, policy).collections[0]!.log?.origin).to.equal(log);
     const stranger = `log ${log}+00000000+AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nquorum none\n`;
     expect(() => verifyErasure(certificate, parsePolicy(stranger))).to.throw();
   });
@@ -267,7 +269,7 @@ inBothModes('certificates of erasure', (service) => {
     expect((await rw.get('/v1/records/1?collection=c')).status).to.equal(200);
   });
 
-  it('are pages of proofs for a key with many records, and refused beyond 10,000', async function () {
+  it('prove 600 contents of a key, over several pages, and are refused beyond 10,000', async function () {
     this.timeout(60_000);
     const batch = async (count: number) =>
       ok(
