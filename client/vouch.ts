@@ -69,7 +69,7 @@ export class Vouch {
   }
 
   /**
-   * Switches the access log of a collection, which has an entry for every read, or says for how many days its entries are kept; null:
+   * Switches the access log of a collection, which has an entry for every read. Sets for how many days its entries are kept; null:
    * forever. Needs a key of the scope `admin`.
    */
   changeCollection(

@@ -24,7 +24,7 @@ const STATE_NODE = 0x11;
 type Status = 'deleted' | 'live' | 'tombstoned' | 'shredded';
 
 interface Key {
-  /** Some may be under another key by now. */
+  /** Ids of the records that are or were under the key. */
   readonly recordIds: Set<number>;
   shredded: boolean;
 }

@@ -28,7 +28,7 @@ export interface ErasedContent {
   commitment: Hash;
   /** Proves that the log of the checkpoint has the event, like that of `/v1/proof/inclusion`. */
   proof: Base64Url;
-  /** The record in the state of the checkpoint. Absent if it was deleted, or has had other content or another state since. */
+  /** The record in the state of the checkpoint. Absent if it was deleted, has other content now, or was changed after the checkpoint. */
   record?: ErasedRecord;
 }
 

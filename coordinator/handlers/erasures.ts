@@ -225,7 +225,7 @@ class Erasure {
     return services.backend.keyEntries.find(caller.project, keyId, envelope);
   }
 
-  /** Does the work for the keys, and notes its failure for each. */
+  /** Does the work. A VouchError becomes a failure of each of the keys. */
   async #noting(keyIds: readonly string[], work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,6 +1,6 @@
 /**
- * Removes old entries of access logs, on the placement leader, about once an hour. Only entries that a published checkpoint of the
- * service log covers go, so that what is left can be checked.
+ * Removes old entries of access logs, on the placement leader, about once an hour. It removes only entries that a published
+ * checkpoint of the service log covers, so that the others can be checked.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';

@@ -1,4 +1,4 @@
-/** The tools that insert and delete records. */
+/** The tools that insert, change, delete and erase records. */
 import { z } from 'zod';
 import type { ErasuresResponse } from '../../coordinator/contract/erasures.js';
 import type { DeleteResponse } from '../../coordinator/contract/records.js';

@@ -68,8 +68,8 @@ export class CallRunner {
       const latestMs = this.tools.clock.nowMs() + DURATION_MAX_MS;
       const running = calls.map((sent) => this.#outcome(sent, Math.min(sent.deadlineMs, latestMs), handler));
       const answered = await Promise.all(running);
-      const isFromProcess = message.body instanceof Uint8Array;
-      return isFromProcess && handler.areCalls === (areReads as unknown)
+      const isFromOtherProcess = message.body instanceof Uint8Array;
+      return isFromOtherProcess && handler.areCalls === (areReads as unknown)
         ? this.#fitting(answered)
         : packOutcomes(answered);
     } finally {

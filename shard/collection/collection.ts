@@ -135,6 +135,7 @@ export class Collection {
   }
 
   #slice = ({ deadlineMs }: Envelope): Slice => new Slice(this.context.clock, deadlineMs);
+
   /** Runs a call of any kind. Only an owner runs writes and control calls. Reports the state that answers an audited read. */
   run(call: Call, envelope: Envelope): Promise<unknown> {
     const run = (named: Call): Promise<unknown> => this.#run(named, envelope);

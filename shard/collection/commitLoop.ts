@@ -78,7 +78,7 @@ export class CommitLoop {
         return this.#insertEncrypted(call, envelope);
       case 'insert':
       case 'insertBatch':
-        // Without a pause, so that writes keep their order.
+        // Enqueue in this turn, so that writes keep their order.
         if (!this.parts.vault.needsKeys(call)) return this.#enqueue(call, envelope);
         return this.#enqueue(await this.#underKeys(call, envelope), envelope);
       default:

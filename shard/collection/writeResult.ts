@@ -43,6 +43,7 @@ export async function resultOf(
     case 'changed':
       return { id: answer.id, sequence: answer.sequence };
     case 'sequence':
+      // A shred is answered when no past state in memory has what it erases.
       await erased();
       return { sequence: answer.sequence };
     default:

@@ -9,7 +9,7 @@ const OVERWRITTEN_AT_ONCE = 2 << 20;
 const ZEROS = Buffer.alloc(OVERWRITTEN_AT_ONCE);
 
 export class CollectionMemory implements BlockMemory {
-  /** Whether rows leave nothing in memory: no codes in the indexes, and nothing in freed blocks. */
+  /** Whether removed rows must leave nothing in memory: neither codes in the indexes, nor bytes in freed blocks. */
   mustErase = false;
   readonly #freed: Region[] = [];
   #isErasing = false;
@@ -20,12 +20,12 @@ export class CollectionMemory implements BlockMemory {
     return this.memory.threads;
   }
 
-  /** Throws like that of `VectorMemory`. */
+  /** Throws like `VectorMemory.allocateBlock`. */
   allocateBlock(sizeBytes: number): Region {
     return this.memory.allocateBlock(sizeBytes);
   }
 
-  /** Throws like that of `VectorMemory`. */
+  /** Throws like `VectorMemory.allocatePair`. */
   allocatePair(oneBytes: number, otherBytes: number): [Region, Region] {
     return this.memory.allocatePair(oneBytes, otherBytes);
   }

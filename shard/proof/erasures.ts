@@ -34,7 +34,7 @@ export class Erasures {
     private readonly by: { readonly signer: Signer; readonly clock: Clock },
   ) {}
 
-  /** Answers a call. Throws what its definition says, `unavailable` after the deadline, and Damaged. */
+  /** Answers a call. Throws the errors that `ErasureCall` names, `unavailable` after the deadline, and Damaged. */
   async answer(call: ErasureCall, slice: Slice): Promise<Results[ErasureCall['op']]> {
     await this.#completion.run(() => this.#complete(slice));
     switch (call.op) {
@@ -167,7 +167,7 @@ export class Erasures {
       throw new VouchError('validation_error', `a log of ${size} events is asked for; this one has ${nextSequence}`);
   }
 
-  /** Returns the record in the state after `size` events; null if it has not just the content of event `sequence` since. */
+  /** Returns the record in the state after `size` events. Null if event `sequence` did not write its content, or it was changed later. */
   async #record(
     { recordId, sequence, size }: { readonly recordId: number; readonly sequence: number; readonly size: number },
     past: PastTree,
@@ -200,7 +200,7 @@ export class Erasures {
   }
 }
 
-/** Reads events in order, and keeps their frame for the next one. */
+/** Reads events in ascending order, and keeps the last frame: the next event may be in it. */
 class FrameReading {
   frame: Frame | undefined;
 

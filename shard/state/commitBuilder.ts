@@ -57,7 +57,7 @@ export class CommitBuilder {
   #roomBytes: number;
   /** The actor of the next events. */
   #actor: Actor | null = null;
-  /** The bytes that stating it takes; 0 once an event has it. */
+  /** Bytes of the actor in the next event; 0 if the event before has the same one. */
   #actorBytes = 0;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id. The cipher is
- * AES-256-GCM with a fresh nonce. The associated data is the u64 collection id of the genesis ‖ key id.
+ * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id. Provides the data keys of
+ * contents. The cipher is AES-256-GCM with a fresh nonce. The associated data is the u64 collection id of the genesis ‖ key id.
  *
  * The order of steps makes a shred final. An insert lists its collection in the key's vault entry before it commits. A
  * shred writes to every listed collection once no byte of the key is left. So a concurrent insert either commits first,
@@ -102,8 +102,8 @@ export class RecordVault {
   }
 
   /**
-   * Returns a data key for contents of the collection, and makes the key if it is missing. Throws like `encrypt`. The caller
-   * owns the bytes.
+   * Returns the data key for contents of the collection, and makes it if it is missing. Throws like `encrypt`. The caller owns
+   * the bytes.
    */
   async provide(target: PayloadTarget, options: EncryptOptions): Promise<ProvidedKey> {
     const stored = await this.#entryFor(target, options);
@@ -117,7 +117,7 @@ export class RecordVault {
     }
   }
 
-  /** Makes so many data keys for contents of the collection. Throws `unavailable` and `internal_error`, like `encrypt`. */
+  /** Makes `count` data keys for contents of the collection. Throws `unavailable` and `internal_error`, like `encrypt`. */
   async provideFresh({ project, collectionId }: PayloadTarget, count: number): Promise<ProvidedKey[]> {
     const names = Array.from({ length: count }, () => ({ project, keyId: toHex(this.entropy(KEY_ID_BYTES)) }));
     const made = await this.keys.create(names, [collectionId]);

@@ -57,7 +57,7 @@ export interface Insert extends WithVector {
   readonly externalId: Uint8Array | null;
 }
 
-/** Gives a live record new content under its id; its time becomes the event's, and its expiry the one given here, if any. */
+/** Gives a live record new content. The record gets the time of the event, and the expiry given here, if any. */
 export interface Replace extends WithVector {
   readonly type: 'replace';
   /** The external id of the record. */
@@ -124,7 +124,7 @@ export interface InsertUnderKey extends UnderKey, Expiring {
   readonly type: 'insertUnderKey';
 }
 
-/** Gives a live record new content under a key; its time becomes the event's, and its expiry the one given here, if any. */
+/** Gives a live record new content under a key. The record gets the time of the event, and the expiry given here, if any. */
 export interface ReplaceUnderKey extends UnderKey, Expiring {
   readonly type: 'replaceUnderKey';
 }
@@ -175,7 +175,7 @@ export interface AuditReads extends Dated {
   readonly type: 'auditReads';
   /** Place in `READ_AUDITS`. */
   readonly kind: number;
-  /** Entries older than this may be removed; 0: they are kept forever. */
+  /** Days after which entries may be removed; 0: they are kept forever. */
   readonly retentionDays: number;
 }
 

@@ -311,7 +311,7 @@ export type ShardCall =
       readonly followers: readonly string[];
     }
   /**
-   * Returns each collection's last committed sequence, at a time after the arrival of the call; null if this shard is not the
+   * Returns each collection's last committed sequence, at a time after the arrival of the call. Null if this shard is not the
    * owner, or has not removed expired records yet. A follower computes its lag and its age from it.
    */
   | { readonly op: 'heads'; readonly collectionIds: readonly Whole[] }

@@ -20,8 +20,9 @@ export type ErasureCall =
   | { readonly op: 'countUnderKeys'; readonly keyIds: KeyIds }
   /**
    * Signs a statement of the erased contents of each key, which must be shredded in the log. Its proofs lead to the log of
-   * `size` events, with the genesis. With null that is the present log, and the answer has a checkpoint of it. Throws `validation_error` if the keys have more
-   * contents than ERASED_CONTENTS_MAX, and `unavailable` if the log of that size does not have a shred yet.
+   * `size` events, with the genesis. With null that is the present log, and the answer has a checkpoint of it. Throws
+   * `validation_error` if the keys have more contents than ERASED_CONTENTS_MAX. Throws `unavailable` if the log of that size
+   * does not have a shred yet.
    */
   | { readonly op: 'erasures'; readonly keyIds: KeyIds; readonly size: Whole | null }
   /** Proves contents: that their events are in the log of `size` events, and the records in its state. */
@@ -79,7 +80,7 @@ export interface ErasureResults {
     /** In the order of the keys. */
     readonly erasures: readonly KeyErasure[];
   };
-  /** In the order of the call. `records`: null where the record has other content, or was changed later. */
+  /** In the order of the call. `records`: null for a record with other content, or one that was changed later. */
   erasureProofs: {
     readonly proofs: readonly Uint8Array[];
     readonly records: readonly (ErasedRecord | null)[];

@@ -24,7 +24,7 @@ export interface CodedBlock {
 
 export interface CodesPlace {
   readonly table: SharedArrayBuffer;
-  /** Arenas of the codes, and the table that counts them in this order. */
+  /** Arenas of the codes, by their numbers in the table. */
   readonly arenas: readonly Arena[];
 }
 

@@ -85,6 +85,7 @@ function* nearestByCodes(
   }
 }
 
+/** Memory of this thread for the rows that seem nearest. */
 let kept: Arena | undefined;
 
 /** Makes the searches of a batch, with scratch in the lent memory. */

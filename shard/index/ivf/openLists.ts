@@ -12,7 +12,7 @@ const CHUNK_WORDS = 2;
 /** A table of chunks: for each list the number of its first chunk, then the end of all, then the chunks. */
 export interface ListsPlace {
   readonly table: SharedArrayBuffer;
-  /** Arenas of the chunks, and the table that counts them in this order. */
+  /** Arenas of the chunks, by their numbers in the table. */
   readonly arenas: readonly Arena[];
   /** Number of chunks. */
   readonly chunks: number;

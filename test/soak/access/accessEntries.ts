@@ -23,7 +23,7 @@ export interface AccessEntries {
   readonly wrong: readonly string[];
 }
 
-/** `claims`: heads that the service log names. */
+/** `claims`: heads that the log must have had, as the service or its log stated them. */
 export async function readAccessLog(
   { name, id }: LogOf,
   frames: AsyncIterable<Uint8Array>,
@@ -33,7 +33,7 @@ export async function readAccessLog(
   try {
     const { wrong } = await verifyAccessLog(keptEntries(frames, entries), BigInt(id), claims);
     const what = ({ reason }: { readonly reason: string }): string =>
-      `the service log names another access log of ${name}: ${reason}`;
+      `the access log of ${name} does not have a stated head: ${reason}`;
     return { entries, wrong: wrong.map(what) };
   } catch (error) {
     return { entries: [], wrong: [`the access log of ${name} does not verify: ${messageOf(error)}`] };

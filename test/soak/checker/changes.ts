@@ -1,6 +1,6 @@
 /**
- * Checks what changes of metadata and conditional writes did, by the state before them: no record of an answered write had changed
- * since the event that the call names, a merge keeps the colour that it does not name, and a change of many records has each of them.
+ * Checks what changes of metadata and conditional writes did, by the state before them. No record of an answered write had changed
+ * since the event that the call names. A merge keeps the colour that it does not name. A change of many records has each of them.
  */
 import type { MergeManyCall } from '../history/records.js';
 import type { WriteCall } from '../history.js';
