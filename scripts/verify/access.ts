@@ -13,7 +13,7 @@ import {
 } from '../../verifier/index.js';
 import { choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
 import { grouped } from '../terminal/line.js';
-import { callersPath, opened, readJson, readPolicy } from './files.js';
+import { assertNoOtherFile, callersPath, opened, readJson, readPolicy } from './files.js';
 import { titleOf } from './names.js';
 import { counted, print, type Verdict, worst } from './print.js';
 import type { FileRequest } from './request.js';
@@ -41,6 +41,7 @@ export async function checkAccess(request: FileRequest): Promise<Verdict> {
     );
   }
   const found = await stat(callersPath(file)).catch(() => undefined);
+  await assertNoOtherFile('access', file);
   if (found?.isDirectory() !== true)
     return checkOne({ frames: copiedFrames(chunksOf(file)), collectionId: undefined, name: file }, heads);
   const dataDir = callersPath(file);

@@ -29,18 +29,20 @@ export async function readPolicy(file: string): Promise<Policy> {
   return parsePolicy(bytes.toString('utf8'));
 }
 
-/** Throws an Error of one line if the file is of another kind than an export, or a data folder. */
-export async function assertNoOtherFile(kind: 'export' | 'folder', file: string): Promise<void> {
+/** Throws an Error of one line if the file is of another kind than `kind`. */
+export async function assertNoOtherFile(kind: 'export' | 'folder' | 'access', file: string): Promise<void> {
   const found = await stat(callersPath(file)).catch(() => undefined);
   if (found?.isFile() !== true) return;
-  const head = await readHead(file);
+  const head = await opened(file, readHead(file));
   assertNoOtherText(kind, head, file, file);
   if (isJson(head)) assertNoOther(kind, parseJson(await readBytes(file, file), file), file, file);
   if (kind === 'folder') throw new Error(`${file} is a file, not a data folder`);
 }
 
 const OBJECT = 0x7b;
-const isJson = (bytes: Uint8Array): boolean => bytes.find((byte) => byte > 0x20) === OBJECT;
+/** A zero is in the length that begins a copy of an access log, and in no JSON. */
+const isJson = (bytes: Uint8Array): boolean =>
+  bytes.find((byte) => byte > 0x20) === OBJECT && !bytes.subarray(0, 4).includes(0);
 
 async function readHead(file: string): Promise<Buffer> {
   for await (const chunk of createReadStream(callersPath(file)) as AsyncIterable<Buffer>) return chunk;

@@ -4,7 +4,7 @@ import { commandText } from '../terminal/commandLine.js';
 /** Kinds of files in JSON that a command takes. */
 export type FileKind = 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'erasure' | 'record' | 'accessHead';
 /** Kinds of all files that a command takes. */
-type TakenKind = FileKind | 'export' | 'policy' | 'folder';
+type TakenKind = FileKind | 'export' | 'policy' | 'folder' | 'access';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -98,6 +98,7 @@ const WHAT: Readonly<Record<TakenKind, string>> = {
   export: 'an export',
   policy: 'a policy',
   folder: 'a data folder',
+  access: 'a copy of an access log',
 };
 
 /** The error for a file that is not of the kind that the command takes. */

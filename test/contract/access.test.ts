@@ -251,6 +251,9 @@ inBothModes('the access log', (service) => {
         .and.match(/5 entries: of this log/);
       expect(checked.code).to.equal(0);
       expect((await verify(['access', copy!, '--checkpoint', wrong!])).code).to.equal(1);
+      const mistaken = await verify(['access', checkpoint!]);
+      expect(mistaken.code).to.equal(2);
+      expect(mistaken.text).to.match(/is the head of an access log, not a copy of an access log: .*--checkpoint/);
       for (const at of [4, 40, 70, bytes.length - 1])
         expect(
           (await verify(['access', '-'], Buffer.from(bytes.with(at, bytes[at]! ^ 1)))).code,

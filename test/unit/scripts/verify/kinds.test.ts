@@ -60,7 +60,7 @@ describe('a file of another kind', () => {
       }
     }));
 
-  it('is named too where an export, a data folder or a policy is expected', () =>
+  it('is named too where an export, a data folder, an access log or a policy is expected', () =>
     withFolder(async (folder) => {
       for (const [name, [content, advice]] of Object.entries(await files())) {
         const path = join(folder, name);
@@ -68,10 +68,14 @@ describe('a file of another kind', () => {
         if (['unknown', 'list'].includes(name)) continue;
         if (name !== 'export') expect((await rejection(assertNoOtherFile('export', path))).message).to.match(advice);
         if (name !== 'policy') expect((await rejection(readPolicy(path))).message, name).to.match(advice);
-        expect((await rejection(assertNoOtherFile('folder', path))).message).to.match(advice);
+        for (const kind of ['folder', 'access'] as const)
+          expect((await rejection(assertNoOtherFile(kind, path))).message).to.match(advice);
       }
       await assertNoOtherFile('export', join(folder, 'export'));
       await assertNoOtherFile('folder', folder);
+      // The length of its first frame begins with the character that begins JSON.
+      await writeFile(join(folder, 'access'), Buffer.from([0x7b, 1, 0, 0, 1]));
+      await assertNoOtherFile('access', join(folder, 'access'));
     }));
 
   it('ends each command with 2 and one line, also as the file of an option', () =>
