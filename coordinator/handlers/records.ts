@@ -80,6 +80,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('POST /v1/records/delete', {
+    alsoReads: true,
     summary: 'Delete many records and free their slots, all of them or none',
     body: 'deleteRecords',
     isIdempotent: true,
@@ -95,6 +96,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('POST /v1/records/metadata', {
+    alsoReads: true,
     summary: 'Merge a patch into the metadata of many records, all of them or none',
     body: 'patchRecords',
     answers: 'PatchRecordsResponse',
@@ -121,6 +123,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => getRecord(request, request.query),
   }),
   writeRoute('POST /v1/soft-delete', {
+    alsoReads: true,
     summary: 'Hide a record and keep its slot',
     body: 'recordReference',
     answers: 'DeleteResponse',
@@ -128,6 +131,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => deleteRecord('softDelete', request),
   }),
   writeRoute('POST /v1/delete', {
+    alsoReads: true,
     summary: 'Delete a record and free its slot',
     body: 'recordReference',
     answers: 'DeleteResponse',
@@ -135,6 +139,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => deleteRecord('delete', request),
   }),
   writeRoute('PATCH /v1/records/{id}/metadata', {
+    alsoReads: true,
     summary: "Replace a record's metadata, or merge a patch into it",
     body: 'metadata',
     query: queryType('MetadataQuery', assertMetadataQuery),
@@ -143,6 +148,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => updateMetadata(request, { ...request.query, of: request.id }),
   }),
   writeRoute('PATCH /v1/records/by-external-id/metadata', {
+    alsoReads: true,
     summary: "Replace a record's metadata, or merge a patch into it, by the external id",
     body: 'metadata',
     query: queryType('ExternalMetadataQuery', (given) => prepareExternal(assertExternalMetadataQuery(given))),

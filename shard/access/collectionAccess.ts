@@ -26,18 +26,25 @@ export class CollectionAccess {
     private readonly services: AccessLogServices,
   ) {}
 
-  /** Does the work of the call. Reports the state that answers it, also with an error, if it is a read and reads are audited. */
+  /**
+   * Does the work of the call. Reports the state that answers it, also with an error, if it is a read and reads are audited. A write
+   * without an event counts as a read: its answer shows which records match.
+   */
   async reporting(call: Call, { onAudited, deadlineMs }: Envelope, work: () => Promise<unknown>): Promise<unknown> {
-    if (onAudited === undefined || !isContentRead(call)) return work();
+    const isRead = isContentRead(call);
+    if (onAudited === undefined || !(isRead || showsRecords(call))) return work();
     const { state, journal } = this.collection;
     const before = state.readAudit;
     const since = journal.sequence;
+    let isEvent = false;
     try {
-      return await work();
+      const result = await work();
+      isEvent = !isRead && (result as { readonly sequence?: number | null } | null)?.sequence !== null;
+      return result;
     } finally {
       // The answer may be of the state before or after a change of the audit.
       const audit = state.readAudit === 'off' ? before : state.readAudit;
-      if (audit !== 'off') onAudited({ audit, since, ...(await this.#hash(deadlineMs)) });
+      if (audit !== 'off' && !isEvent) onAudited({ audit, since, ...(await this.#hash(deadlineMs)) });
     }
   }
 
@@ -82,6 +89,23 @@ export class CollectionAccess {
     const { sequence } = journal;
     if (this.#hashed?.sequence !== sequence) this.#hashed = { sequence, stateHash: toHex(journal.stateHash()) };
     return this.#hashed;
+  }
+}
+
+/** Whether a refusal of the write, or its answer that nothing was changed, shows something of the records. */
+function showsRecords(call: Call): boolean {
+  switch (call.op) {
+    case 'delete':
+    case 'softDelete':
+    case 'updateMetadata':
+    case 'patchMetadata':
+    case 'deleteMany':
+    case 'patchMany':
+      return true;
+    case 'insertBatch':
+      return call.externalIds !== undefined;
+    default:
+      return false;
   }
 }
 

@@ -122,6 +122,30 @@ inBothModes('the access log', (service) => {
     expect(get).not.to.have.property('body');
   });
 
+  it('has an entry for a write that shows records without an event', async () => {
+    const { rw } = project;
+    expect((await audit('full')).status).to.equal(200);
+    const guarded = { collection: 'c', metadata_filter: { k: { $exists: true } }, if_log_index: 0 };
+    const none = { collection: 'c', metadata_filter: { k: 'no such value' } };
+    const answers = [
+      await rw.post('/v1/records/delete', guarded),
+      await rw.post('/v1/records/delete', none),
+      await rw.post('/v1/records/metadata', { ...none, merge: { x: 1 } }),
+      await rw.post('/v1/delete', { collection: 'c', id: 99 }),
+      await rw.patch('/v1/records/99/metadata?collection=c', { x: 1 }),
+    ];
+    expect(answers.map(({ status }) => status)).to.deep.equal([409, 200, 200, 404, 404]);
+    await rw.post('/v1/delete', { collection: 'c', id: 2 });
+    expect(await kinds()).to.deep.equal([
+      'POST /v1/records/delete 409',
+      'POST /v1/records/delete 200',
+      'POST /v1/records/metadata 200',
+      'POST /v1/delete 404',
+      'PATCH /v1/records/{id}/metadata 404',
+    ]);
+    expect((await page()).entries[0]?.body).to.equal(JSON.stringify(guarded));
+  });
+
   it('has an entry for a refused read too', async () => {
     const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
     const limited = service.client(body.key);

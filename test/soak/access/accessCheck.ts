@@ -5,6 +5,9 @@
 import type { AccessEntry } from './accessEntries.js';
 import type { AskedRead } from './askedReads.js';
 
+/** The writes that may change nothing, and are answered. */
+const WRITES: ReadonlySet<string> = new Set(['POST /v1/records/delete', 'POST /v1/records/metadata']);
+
 /** Returns whether the collection may have had that state hash after an event. */
 export type MayHaveHad = (sequence: number, stateHash: string | undefined, isOfPast: boolean) => boolean;
 
@@ -35,10 +38,15 @@ export class AccessCheck {
     });
   }
 
-  /** Returns the answered entries that are of none of these reads. Refused requests for the state of an index have entries too. */
+  /**
+   * Returns the answered entries that are of none of these reads. Refused requests for the state of an index have entries too, and so
+   * have writes that change nothing.
+   */
   unsent(reads: readonly AskedRead[]): string[] {
     const sent = new Set(reads.map(({ requestId }) => requestId));
-    const answered = [...this.#byRequest.values()].flat().filter(({ status }) => status < 400);
+    const answered = [...this.#byRequest.values()]
+      .flat()
+      .filter(({ status, kind }) => status < 400 && !WRITES.has(kind));
     const others = answered.filter(({ actor }) => !sent.has(actor.request_id));
     return others.map(
       ({ actor, kind }) =>
