@@ -106,7 +106,7 @@ class Erasure {
   }
 
   /**
-   * Returns the keys that the vault knows; the others are failures. Throws `validation_error` if they have more contents than one
+   * Returns the keys that the vault knows and whose contents could be counted; the others are failures, and not shredded. Throws `validation_error` if they have more contents than one
    * answer certifies. Nothing is shredded then.
    */
   async certifiable(keyIds: readonly string[]): Promise<string[]> {
@@ -122,12 +122,15 @@ class Erasure {
     const counts = await mapConcurrent([...keysByCollection(known)], COLLECTIONS_AT_ONCE, async ([id, ids]) => {
       const collection = await backend.findById(id);
       if (collection === undefined || isImporting(collection)) return 0;
-      const { count } = await this.request.call(collection, { op: 'countUnderKeys', keyIds: ids });
-      this.#proceed();
+      let count = 0;
+      await this.#noting(ids, async () => {
+        ({ count } = await this.request.call(collection, { op: 'countUnderKeys', keyIds: ids }));
+      });
       return count;
     });
     const count = counts.reduce((sum, one) => sum + one, 0);
-    if (count <= ERASED_CONTENTS_MAX) return known.map(([keyId]) => keyId);
+    if (count <= ERASED_CONTENTS_MAX)
+      return known.map(([keyId]) => keyId).filter((keyId) => !this.#failures.has(keyId));
     throw invalid(
       `the log has ${count} contents under these keys, and one request certifies ${ERASED_CONTENTS_MAX}: name fewer keys; ` +
         'DELETE /v1/crypto/shred/{key_id} erases any number of records without a certificate',

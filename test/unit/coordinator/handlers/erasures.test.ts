@@ -1,6 +1,6 @@
-/** The deadlines of a request for certificates of erasure. */
+/** The deadlines and failures of a request for certificates of erasure. */
 import { expect } from 'chai';
-import { unavailable } from '../../../../shared/errors/errors.js';
+import { unavailable, VouchError } from '../../../../shared/errors/errors.js';
 import type { Envelope } from '../../../../shared/transport/transport.js';
 import { TestClock, TestEdge } from '../../../support/rigs/testEdge.js';
 
@@ -49,5 +49,23 @@ describe('a request for certificates of many keys', () => {
     expect(new Set((partial_failures as { code: string }[]).map(({ code }) => code))).to.deep.equal(
       new Set(['unavailable']),
     );
+  });
+
+  it('fails only for the keys of a collection that does not answer, and leaves them', async () => {
+    settledMs = 0;
+    const [broken, ...whole] = KEYS as [string, ...string[]];
+    const { id } = (await edge.backend.create('p', { name: 'c', dimension: 1, index: 'brute' })).collection;
+    edge.backend.keys.lose('p', broken);
+    const active = { status: 'active', wrapped: new Uint8Array(60), collectionIds: [id], pendingIds: [] } as const;
+    await edge.backend.keys.create('p', broken, active);
+    edge.backend.beforeCall = () => {
+      throw new VouchError('internal_error', 'collection "c" is quarantined');
+    };
+    const { certificates, partial_failures } = await erase();
+    expect(certificates).to.have.length(whole.length);
+    expect(partial_failures).to.deep.equal([
+      { key_id: broken, code: 'internal_error', error: 'collection "c" is quarantined' },
+    ]);
+    expect(edge.backend.keys.peek('p', broken)?.status).to.equal('active');
   });
 });
