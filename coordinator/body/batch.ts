@@ -117,7 +117,7 @@ export const batchBuffers = ({ vectors, metadata, texts, requestIds }: PreparedB
 
 function positional<T>(items: readonly T[] | null | undefined, count: number, name: string): readonly T[] | undefined {
   if (items === null || items === undefined) return undefined;
-  if (items.length !== count) throw invalid(`$.${name} has ${items.length} items for ${count} vectors`);
+  if (items.length !== count) throw invalid(`$.${name} has ${items.length} values for ${count} vectors`);
   return items;
 }
 

@@ -54,10 +54,12 @@ function bytes(range: string | undefined): string {
 
 function counted(least: string | undefined, most: string | undefined): string {
   if (least === undefined && most === undefined) return '';
-  if (least === most) return ` with ${least} items`;
-  if (most === undefined) return ` with at least ${least} items`;
-  return least === undefined ? ` with at most ${most} items` : ` with ${least} to ${most} items`;
+  if (most === undefined) return ` with at least ${items(least)}`;
+  if (least === most) return ` with ${items(most)}`;
+  return least === undefined ? ` with at most ${items(most)}` : ` with ${least} to ${items(most)}`;
 }
+
+const items = (count: string | undefined): string => (count === '1' ? '1 item' : `${count} items`);
 
 /** Removes parentheses around the whole text. */
 function unwrapped(text: string): string {
