@@ -2,8 +2,12 @@
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { jsonText, type Reply, WHOLE_CHARS_MAX } from './reply.js';
 
-/** Items of a list written in one step: about a tenth of a millisecond. */
-const ITEMS_PER_STEP = 256;
+/** Characters of a list written in one step: about a tenth of a millisecond. */
+const STEP_CHARS = 32 * 1024;
+/** Longest list that is written in one step with what holds it. */
+const SHORT_LIST = 16;
+const FIRST_ITEMS = 16;
+const ITEMS_PER_STEP_MAX = 256;
 
 export class JsonWriter {
   #text = '';
@@ -15,13 +19,38 @@ export class JsonWriter {
     if (this.#text.length >= WHOLE_CHARS_MAX) this.#encode();
   }
 
-  /** Writes a list in steps. */
-  *writeList(items: readonly unknown[]): Steps<void> {
-    this.write('[');
-    for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
+  /** Writes a value as `JSON.stringify` does, in steps. It must have members of plain data alone. */
+  *writeValue(value: object): Steps<void> {
+    if (!isLong(value)) return this.write(JSON.stringify(value));
+    if (Array.isArray(value)) return yield* this.#writeList(value);
+    let start = '{';
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      this.write(`${start}${JSON.stringify(name)}:`);
+      start = ',';
+      if (typeof member === 'object' && member !== null) yield* this.writeValue(member);
+      else this.write(JSON.stringify(member));
+    }
+    this.write('}');
+  }
+
+  *#writeList(items: readonly unknown[]): Steps<void> {
+    let most = FIRST_ITEMS;
+    let start = '[';
+    for (let from = 0, to = 0; from < items.length; from = to) {
       if (from > 0) yield;
-      const json = JSON.stringify(items.slice(from, from + ITEMS_PER_STEP)).slice(1, -1);
-      this.write(from === 0 ? json : `,${json}`);
+      this.write(start);
+      start = ',';
+      const first = items[from];
+      to = from + 1;
+      if (isLong(first)) {
+        yield* this.writeValue(first);
+        continue;
+      }
+      while (to < items.length && to - from < most && !isLong(items[to])) to++;
+      const json = JSON.stringify(items.slice(from, to)).slice(1, -1);
+      this.write(json);
+      most = Math.min(Math.max(Math.floor(((to - from) * STEP_CHARS) / json.length), 1), ITEMS_PER_STEP_MAX);
     }
     this.write(']');
   }
@@ -40,17 +69,18 @@ export class JsonWriter {
 }
 
 /** Makes the answer `json` of an object with long lists, in steps. */
-export function* jsonInSteps<T extends object>(value: T): Steps<Reply> {
+export function* jsonInSteps(value: object): Steps<Reply> {
   const writer = new JsonWriter();
-  let start = '{';
-  for (const [name, member] of Object.entries(value)) {
-    writer.write(`${start}"${name}":`);
-    start = ',';
-    if (Array.isArray(member)) yield* writer.writeList(member);
-    else writer.write(JSON.stringify(member));
-  }
-  writer.write('}');
+  yield* writer.writeValue(value);
   return yield* writer.reply();
+}
+
+/** Whether a value is or holds a list that takes several steps. */
+function isLong(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.length > SHORT_LIST || value.some(isLong);
+  for (const name in value) if (isLong((value as Readonly<Record<string, unknown>>)[name])) return true;
+  return false;
 }
 
 /** Joins pieces in steps: writing to new memory takes a millisecond for each mebibyte. */
