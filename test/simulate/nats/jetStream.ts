@@ -102,10 +102,11 @@ export class JetStream {
     for (const stream of this.streams.values()) stream.losePower(isSynced);
   }
 
-  /** Stored messages, stream by stream, oldest first, without those in flight. */
+  /** Stored messages, stream by stream, oldest first, without those in flight. They are those of a server that lacks none. */
   *stored(): Generator<StoredMessage> {
     for (const stream of this.streams.values()) {
-      const state = stream.stateAt(stream.servers[0]!);
+      const states = stream.servers.map((server) => stream.stateAt(server));
+      const state = states.reduce((newest, other) => (other.lastSeq > newest.lastSeq ? other : newest));
       for (const seq of state.from(0, '>')) yield state.get(seq)!;
     }
   }
