@@ -30,7 +30,7 @@ describe('shards and coordinators that fail', () => {
   const multi = () => project.rw.post('/v1/search/multi', { collections: [...on.values()], query: [0], k: 10 });
   const insert = (collection: string, value: number, extra: object = {}) =>
     project.rw.post('/v1/records', { collection, values: [value], ...extra });
-  /** Inserts once, although requests may miss their short deadline on a busy machine. */
+  /** Inserts once, although a request may miss its short deadline and is repeated. */
   const insertOnce = async (collection: string, value: number): Promise<Answer['body']> => {
     const request_id = randomUUID().replaceAll('-', '');
     return answered(await onceServed(() => insert(collection, value, { request_id })));

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
 
-/** Waits before an expiry, for the requests before it. A busy machine needs a longer one. */
+/** Waits before an expiry, for the requests before it. A longer one follows if they take too long. */
 const LEADS_MS = [1_000, 5_000, 25_000] as const;
 
 /** Resolves in that second, by the clock: a timer may end a moment early. */

@@ -57,7 +57,7 @@ describe('the watermark notes of a shard', () => {
   it('are at most 200 in a round, and the others follow in the next', async () => {
     let noted = 0;
     const afterRounds: number[] = [];
-    // Longer than a turn on a busy machine, so that a round never begins in the turn of the one before.
+    // Longer than a turn of the event loop, so that a round never begins in the turn of the one before.
     const notes = notesWhile(() => true, 400);
     const note = async (): Promise<void> => {
       // A round without waiting ends before the event loop turns.

@@ -76,7 +76,7 @@ describe('a stall of the event loop', () => {
   });
 
   it('is logged and reported with its call, collection and project', async () => {
-    // If the process gets less than half a CPU, the stall counts as a pause. More busy threads get more of a busy machine.
+    // If the process gets less than half a CPU, the stall counts as a pause. More threads get a larger share.
     const busy: Worker[] = [];
     const untilMs = systemClock.monotonicMs() + PATIENCE_MS;
     let found: (typeof lines)[number] | undefined;
