@@ -94,6 +94,11 @@ export class PlaneMemory {
     this.#header[0] = other.#header[0]!;
   }
 
+  /** Overwrites middles and steps. Without rows only. */
+  eraseScale(): void {
+    this.#scale.fill(0);
+  }
+
   erase(row: number): void {
     this.#codes.fill(0, row * this.codeBytes, (row + 1) * this.codeBytes);
     this.#gains[row] = 0;

@@ -52,6 +52,11 @@ export class Centroids {
     }
   }
 
+  /** Overwrites the centroid of an empty list. No search and no row finds the list again. */
+  erase(list: number): void {
+    this.#rows.release(list);
+  }
+
   free(): void {
     this.#rows.destroy();
   }

@@ -42,7 +42,10 @@ export class InvertedList {
         this.chunks.push(chunk);
         const taken = alike.splice(0, chunk.capacity);
         const largest = taken.reduce((most, row) => Math.max(most, row.largest), 0);
-        if (hasCodes) chunk.fit(addressesOf(chunk, taken, staged), largest);
+        // The middles of a plane that is fitted to one row are that row, and stay after it.
+        if (hasCodes && taken.length === 1)
+          this.#fitAround(chunk, staged.components(taken[0]!.slot).slice(), centroid, staged);
+        else if (hasCodes) chunk.fit(addressesOf(chunk, taken, staged), largest);
         for (const row of taken) {
           chunk.add(row, staged);
           this.#count++;
@@ -56,13 +59,19 @@ export class InvertedList {
   add(slot: number, staged: StagedVector): void {
     const largest = staged.largestOf(slot);
     const hasCodes = canBeCoded(largest, this.shape.narrowReach);
-    const chunk = this.chunks.find((each) => each.hasCodes === hasCodes && each.hasCapacity);
-    (chunk ?? this.#grow(hasCodes, slot, staged)).add({ slot, largest }, staged);
+    const chunk = this.chunks.find((each) => each.hasCodes === hasCodes && each.hasCapacity) ?? this.#grow(hasCodes);
+    if (hasCodes && chunk.isEmpty) this.#fit(chunk, slot, staged);
+    chunk.add({ slot, largest }, staged);
     this.#count++;
   }
 
   remove(slot: number): void {
     if (this.chunks.some((chunk) => chunk.remove(slot))) this.#count--;
+  }
+
+  /** Overwrites what an empty list keeps of its former rows. */
+  erase(): void {
+    for (const chunk of this.chunks) chunk.eraseCentroid();
   }
 
   free(): void {
@@ -71,20 +80,18 @@ export class InvertedList {
   }
 
   /** Adds an empty chunk for a row and more. */
-  #grow(hasCodes: boolean, slot: number, staged: StagedVector): ListChunk {
-    const before = this.chunks.find((chunk) => chunk.hasCodes);
-    const centroid = this.centroid();
+  #grow(hasCodes: boolean): ListChunk {
     const rows = Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH));
-    const chunk = new ListChunk(this.shape, hasCodes, rows, centroid);
-    try {
-      if (hasCodes && before === undefined) this.#fitAround(chunk, staged.components(slot).slice(), centroid, staged);
-      else if (hasCodes) chunk.inherit(before!);
-    } catch (error) {
-      chunk.free();
-      throw error;
-    }
+    const chunk = new ListChunk(this.shape, hasCodes, rows, this.centroid());
     this.chunks.push(chunk);
     return chunk;
+  }
+
+  /** Fits the plane of an empty chunk as in another chunk with rows, or around the row at `slot`. Throws `capacity_exceeded`. */
+  #fit(chunk: ListChunk, slot: number, staged: StagedVector): void {
+    const other = this.chunks.find(({ hasCodes, isEmpty }) => hasCodes && !isEmpty);
+    if (other === undefined) this.#fitAround(chunk, staged.components(slot).slice(), this.centroid(), staged);
+    else chunk.inherit(other);
   }
 
   /** Fits the plane of a list without rows: to the centroid ± the largest difference between its and the vector's components. */

@@ -127,7 +127,8 @@ class IvfIndex implements Index {
 
   absorb(ordinal: number, slot: number): boolean {
     const { vectors } = this.order;
-    const [list = 0] = this.#centroids.nearest(vectors.vectorBytes(slot), 1);
+    const [list] = this.#centroids.nearest(vectors.vectorBytes(slot), 1);
+    if (list === undefined) return this.#assign(ordinal, NO_LIST);
     try {
       this.#add(list, slot);
     } catch (error) {
@@ -145,6 +146,10 @@ class IvfIndex implements Index {
     this.#assigned[ordinal] = NO_LIST;
     this.#count--;
     this.#squares -= 2 * from.count + 1;
+    if (from.count === 0 && this.order.vectors.memory.mustErase) {
+      from.erase();
+      this.#centroids.erase(list);
+    }
   }
 
   search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {

@@ -63,6 +63,10 @@ export class ListChunk {
     return this.memory.capacity;
   }
 
+  get isEmpty(): boolean {
+    return this.#gaps === this.memory.end;
+  }
+
   get hasCapacity(): boolean {
     return this.#gaps > 0 || this.memory.end < this.capacity;
   }
@@ -88,7 +92,7 @@ export class ListChunk {
     this.memory.largestComponent = other.memory.largestComponent;
   }
 
-  /** Adds a row. There must be capacity. */
+  /** Adds a row. There must be capacity, and an empty chunk with codes must be fitted. */
   add({ slot, largest }: MeasuredRow, staged: StagedVector): void {
     const { memory } = this;
     const position = this.#gaps > 0 ? memory.slots.indexOf(NO_SLOT) : memory.end;
@@ -100,7 +104,7 @@ export class ListChunk {
     memory.largestComponent = Math.max(memory.largestComponent, largest);
   }
 
-  /** Removes a row. Returns false if it is not in this chunk. */
+  /** Removes a row, and with the last one the middles and steps. Returns false if the row is not in this chunk. */
   remove(slot: number): boolean {
     const { slots, used } = this.memory;
     const position = slots.indexOf(slot);
@@ -110,7 +114,15 @@ export class ListChunk {
     this.#plane.erase(position);
     this.#signs?.erase(position);
     this.#gaps++;
+    if (this.isEmpty) this.#plane.eraseScale();
     return true;
+  }
+
+  /** Overwrites the centroid. Only for a chunk of a list that gets no rows any more. */
+  eraseCentroid(): void {
+    const { places } = this.memory;
+    this.centroid.fill(0);
+    new Uint8Array(this.region.arena.buffer, places.centroid, places.bitmap - places.centroid).fill(0);
   }
 
   free(): void {
