@@ -30,6 +30,7 @@ import type {
   WantedCollection,
   WantedImport,
 } from './catalog/collection.js';
+import { afterCreation, CollectionReplaced } from './catalog/deleted.js';
 import { Deletions } from './deletion/deletions.js';
 import { KeyEntries } from './deletion/keyEntries.js';
 import { countUnknownKey } from './deletion/unknownKeys.js';
@@ -165,8 +166,7 @@ export class ClusterBackend {
     // The collection may be newer than this process's copy of the catalog. A collection with writes has an owner.
     await this.#members.ownersCaughtUp();
     const owned = this.#members.owned().get(collectionId)?.collection;
-    if (owned === undefined || !(await this.#catalog.isListed(owned))) return undefined;
-    return this.#catalog.reread(owned.project, owned.name);
+    return owned && this.#catalog.rereadById(owned);
   }
 
   async shredNotes(): Promise<ShredNotes> {
@@ -184,12 +184,13 @@ export class ClusterBackend {
     const made = await this.#place(await this.#catalog.create(project, wanted, envelope.actor), envelope);
     // Repeat this for a collection that exists: its creation may have been interrupted at this step.
     const { audit, retentionDays } = wanted;
-    if ((audit ?? 'off') !== 'off' || retentionDays !== undefined)
-      await this.#changeAccess(
-        made.collection,
-        { ...(audit && { audit }), ...(retentionDays && { retentionDays }) },
-        envelope,
-      );
+    if ((audit ?? 'off') === 'off' && retentionDays === undefined) return made;
+    const change = { ...(audit && { audit }), ...(retentionDays && { retentionDays }) };
+    try {
+      await this.#changeAccess(made.collection, change, envelope);
+    } catch (error) {
+      throw afterCreation(error, wanted);
+    }
     return made;
   }
 
@@ -208,8 +209,8 @@ export class ClusterBackend {
   }
 
   /** Opens the collection for use. May be repeated. */
-  finishImport(collection: ImportedCollection, access: AccessSettings): Promise<void> {
-    return this.#catalog.finishImport(collection, access);
+  async finishImport(collection: ImportedCollection, access: AccessSettings): Promise<void> {
+    await this.#catalog.finishImport(collection, access);
   }
 
   /** All collections, by name, also those that are being imported. */
@@ -228,13 +229,17 @@ export class ClusterBackend {
     return this.#catalog.hasAudited(project);
   }
 
-  /** Switches the access log of a collection, or sets how long its entries are kept. */
-  async changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<void> {
+  /**
+   * Switches the access log of a collection, or sets how long its entries are kept. Resolves to the changed collection. Throws
+   * `collection_not_found` if it was deleted, also if another one has its name.
+   */
+  async changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<CountedCollection> {
     // Coordinators keep requests from before the first entry until after the last.
     const isOn = change.audit !== undefined && change.audit !== 'off';
     if (isOn) await this.#catalog.setAccess(collection, { audit: change.audit });
     await this.#changeAccess(collection, change, envelope);
-    await this.#catalog.setAccess(collection, change);
+    const [counted] = await this.#stats.count([await this.#catalog.setAccess(collection, change)], envelope);
+    return counted!;
   }
 
   async #changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<void> {
@@ -267,10 +272,15 @@ export class ClusterBackend {
   /**
    * Deletes the collection. Resolves once no shard answers for it and its erasure has been tried; if that failed, the leader repeats
    * it. Throws `collection_not_found`, `conflict` while an alias names it, and `unavailable` while a shard may still serve a
-   * collection whose deletion under that name has begun.
+   * collection whose deletion under that name has begun. Deletes nothing if `assertMay` throws for the collection.
    */
-  async remove(project: string, name: string, envelope: Envelope): Promise<void> {
-    const collection = await this.#unlist(project, name, envelope);
+  async remove(
+    project: string,
+    name: string,
+    envelope: Envelope,
+    assertMay?: (collection: Collection) => void,
+  ): Promise<void> {
+    const collection = await this.#unlist(project, name, envelope, assertMay);
     const holders = await this.#silence(collection, envelope);
     try {
       await this.#deletions.eraseContent(collection, holders, envelope);
@@ -320,9 +330,14 @@ export class ClusterBackend {
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
   }
 
-  async #unlist(project: string, name: string, envelope: Envelope): Promise<Collection> {
+  async #unlist(
+    project: string,
+    name: string,
+    envelope: Envelope,
+    assertMay?: (collection: Collection) => void,
+  ): Promise<Collection> {
     try {
-      return await this.#catalog.remove(project, name);
+      return await this.#catalog.remove(project, name, assertMay);
     } catch (error) {
       if (isCollectionNotFound(error)) await this.#deletions.silenceEarlier(project, name, envelope);
       throw error;
@@ -358,6 +373,6 @@ export class ClusterBackend {
 
   async #assertListed({ id, project, name }: Collection): Promise<void> {
     const now = await this.#catalog.reread(project, name);
-    if (now.id !== id) throw unavailable(`collection ${JSON.stringify(name)} was replaced; retry`);
+    if (now.id !== id) throw new CollectionReplaced({ name });
   }
 }

@@ -9,7 +9,8 @@ import { LANGUAGE_VERSION } from '../../shared/model/textLanguage.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mayUse } from '../../shared/registry/keyCollections.js';
 import { allows } from '../../shared/registry/keys.js';
-import type { CountedCollection } from '../cluster/catalog/collection.js';
+import type { Caller } from '../auth/authenticate.js';
+import type { Collection, CountedCollection } from '../cluster/catalog/collection.js';
 import type { ChangeCollectionRequest } from '../contract/access.js';
 import type {
   CreateCollectionRequest,
@@ -77,12 +78,10 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     answers: 'ListedCollection',
     errors: COLLECTION_ERRORS,
     handle: async (request) => {
-      const { body, caller, services, envelope } = request;
+      const { body, services, envelope } = request;
       const collection = await request.find(request.parameters[0]);
-      await services.backend.changeAccess(collection, accessChange(body), envelope);
-      return json(
-        listedCollection(await services.backend.listed(caller.project, collection.name, envelope), services.config),
-      );
+      const changed = await services.backend.changeAccess(collection, accessChange(body), envelope);
+      return json(listedCollection(changed, services.config));
     },
   }),
   writeRoute('DELETE /v1/namespaces/{name}', {
@@ -93,8 +92,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       const { caller, services, envelope } = request;
       const name = collectionName(request.parameters[0]);
       request.assertMayUse(name);
-      await assertMayErase(request, name);
-      await services.backend.remove(caller.project, name, envelope);
+      await services.backend.remove(caller.project, name, envelope, (found) => assertMayErase(caller, found));
       return noContent;
     },
   }),
@@ -179,11 +177,9 @@ function accessChange({ audit_reads, access_retention_days: days }: ChangeCollec
 }
 
 /** Throws `forbidden` if the key may not erase the access log of the collection. */
-async function assertMayErase({ caller, services }: HandlerRequest, name: string): Promise<void> {
-  if (!services.backend.hasAudited(caller.project) || allows(caller.scope, 'admin')) return;
-  const found = await services.backend.find(caller.project, name).catch(() => undefined);
-  if (found?.auditReads !== undefined)
-    throw refusal('forbidden', 'accessLog', { name: JSON.stringify(name), own: caller.scope });
+function assertMayErase({ scope }: Caller, { name, auditReads }: Collection): void {
+  if (auditReads !== undefined && !allows(scope, 'admin'))
+    throw refusal('forbidden', 'accessLog', { name: JSON.stringify(name), own: scope });
 }
 
 /** Throws `validation_error` where the two spellings say different things. */

@@ -25,6 +25,7 @@ import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Prepared } from '../body/kinds.js';
 import type { Collection } from '../cluster/catalog/collection.js';
+import { isDeletion } from '../cluster/catalog/deleted.js';
 import type {
   CollectionErasure,
   ErasureCertificate,
@@ -106,8 +107,8 @@ class Erasure {
   }
 
   /**
-   * Returns the keys that the vault knows and whose contents could be counted; the others are failures, and not shredded. Throws `validation_error` if they have more contents than one
-   * answer certifies. Nothing is shredded then.
+   * Returns the keys that the vault knows and whose contents could be counted; the others are failures, and not shredded. Throws
+   * `validation_error` if they have more contents than one answer certifies. Nothing is shredded then.
    */
   async certifiable(keyIds: readonly string[]): Promise<string[]> {
     const { backend } = this.request.services;
@@ -124,7 +125,8 @@ class Erasure {
       if (collection === undefined || isImporting(collection)) return 0;
       let count = 0;
       await this.#noting(ids, async () => {
-        ({ count } = await this.request.call(collection, { op: 'countUnderKeys', keyIds: ids }));
+        const asked = this.request.call(collection, { op: 'countUnderKeys', keyIds: ids });
+        count = (await unlessDeleted(asked))?.count ?? 0;
       });
       return count;
     });
@@ -178,10 +180,12 @@ class Erasure {
   /** Adds what was erased in a collection to the parts of the keys. */
   async #addParts(id: number, keyIds: readonly string[], parts: ReadonlyMap<string, Parts>): Promise<void> {
     const collection = await this.request.services.backend.findById(id);
-    if (collection === undefined) {
-      for (const keyId of keyIds) parts.get(keyId)!.set(id, null);
-      return;
-    }
+    const made = collection && (await unlessDeleted(this.#partsOf(collection, keyIds)));
+    for (const keyId of keyIds) parts.get(keyId)!.set(id, made?.get(keyId) ?? null);
+  }
+
+  /** The erased contents of the collection, by key. */
+  async #partsOf(collection: Collection, keyIds: readonly string[]): Promise<Map<string, CollectionErasure>> {
     if (isImporting(collection)) throw refusal('conflict', 'importing', { name: collection.name });
     const logged = this.request.body.isLogged ? await loggedCheckpoint(this.request, collection) : undefined;
     this.#proceed();
@@ -192,12 +196,13 @@ class Erasure {
     });
     const { size, state } = answer;
     const checkpoint = logged ?? checkpointAnswer(answer.checkpoint!);
+    const parts = new Map<string, CollectionErasure>();
     for (const erasure of answer.erasures) {
       const contents = await this.#contents(collection, erasure, size);
       const { text: statement, ...by } = signedBy(erasure.statement);
       const isInState = state !== null && contents.some(({ record }) => record !== undefined);
-      parts.get(erasure.keyId)!.set(id, {
-        ...{ collection: collection.name, collection_id: id, statement, ...by, checkpoint },
+      parts.set(erasure.keyId, {
+        ...{ collection: collection.name, collection_id: collection.id, statement, ...by, checkpoint },
         shred: shownShred(erasure.shred),
         contents,
         ...(isInState && {
@@ -205,6 +210,7 @@ class Erasure {
         }),
       });
     }
+    return parts;
   }
 
   async #contents(collection: Collection, { contents: bytes }: KeyErasure, size: number): Promise<ShownContent[]> {
@@ -243,6 +249,13 @@ class Erasure {
     for (const key_id of keyIds) if (!this.#failures.has(key_id)) this.#failures.set(key_id, { key_id, code, error });
   }
 }
+
+/** Resolves to the result of the call to a collection; undefined if the collection was deleted meanwhile. */
+const unlessDeleted = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: unknown) => {
+    if (!isDeletion(error)) throw error;
+    return undefined;
+  });
 
 /** The keys of each collection that may have content under them. */
 function keysByCollection(entries: readonly StoredEntry[]): ReadonlyMap<number, readonly string[]> {

@@ -6,6 +6,7 @@ import { BRUTE } from '../../shared/model/indexSpec.js';
 import type { AccessSettings } from '../../shared/model/readAudit.js';
 import { framesIn } from '../body/frames.js';
 import type { ImportedCollection } from '../cluster/catalog/collection.js';
+import { afterCreation } from '../cluster/catalog/deleted.js';
 import type { BeginImportRequest, ImportResponse } from '../contract/backup.js';
 import type { RouteAnswer } from '../contract/openapi.js';
 import { invalid } from '../contract/refusal.js';
@@ -45,7 +46,11 @@ export const IMPORT_ROUTES: readonly Route[] = [
       request.assertMayUse(name);
       const wanted = { name, origin, ...fixed, spec, ...(ttlSecs && { ttlSecs }), end };
       const { collection } = await backend.beginImport(request.caller.project, wanted, request.envelope);
-      return json(importResponse(collection, await logEnd(request, collection)));
+      try {
+        return json(importResponse(collection, await logEnd(request, collection)));
+      } catch (error) {
+        throw afterCreation(error, collection);
+      }
     },
   }),
   writeRoute('POST /v1/import/{name}/log', {

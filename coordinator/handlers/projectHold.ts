@@ -9,12 +9,13 @@
  * `holdMs`.
  */
 import type { Clock } from '../../shared/clock.js';
-import { isCollectionNotFound, messageOf } from '../../shared/errors/errors.js';
+import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Collection } from '../cluster/catalog/collection.js';
+import { isDeletion } from '../cluster/catalog/deleted.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 
 export interface HoldTimes {
@@ -80,7 +81,7 @@ export class ProjectHold {
       await this.#ask(collection, envelope);
       this.#onHold.push(collection);
     } catch (error) {
-      if (!isCollectionNotFound(error)) throw error;
+      if (!isDeletion(error)) throw error;
     }
   }
 

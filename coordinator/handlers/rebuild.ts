@@ -11,6 +11,7 @@ import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Prepared } from '../body/kinds.js';
 import type { Collection } from '../cluster/catalog/collection.js';
+import { isDeletion } from '../cluster/catalog/deleted.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 import type { RebuildRequest, RebuildResponse } from '../contract/collections.js';
 import type { HandlerRequest } from '../http/handlerRequest.js';
@@ -63,7 +64,7 @@ async function rebuildOne(
     return (await backend.call(collection, { op: 'rebuild', kind }, envelope)).records;
   } catch (error) {
     // The owner may learn of a deletion before this process.
-    if (isCollectionNotFound(error) || (await isDeleted(backend, collection))) return 0;
+    if (isDeletion(error) || (await isDeleted(backend, collection))) return 0;
     throw error;
   }
 }

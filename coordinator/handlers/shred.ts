@@ -17,12 +17,12 @@
  * records under it; the number of such keys in a project is bounded.
  */
 
-import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { EntryName } from '../../shared/vault/entryName.js';
 import type { ShredNotes } from '../../shared/vault/shredNotes.js';
+import { isDeletion } from '../cluster/catalog/deleted.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 
 const CONCURRENT_COLLECTIONS = 16;
@@ -100,7 +100,7 @@ async function commitShred(
   try {
     await backend.call(collection, { op: 'shredKey', keyId }, envelope);
   } catch (error) {
-    if (!isCollectionNotFound(error)) throw error;
+    if (!isDeletion(error)) throw error;
   }
   return true;
 }

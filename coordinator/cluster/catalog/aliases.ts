@@ -10,15 +10,15 @@ import { refusal } from '../../../shared/errors/errors.js';
 import { type Alias, aliasKey, aliasOf, storedAlias } from '../../../shared/registry/aliasEntry.js';
 import { catalogEntryOf, catalogKey } from '../../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../../shared/scheduling/mutex.js';
+import type { CatalogCopy } from './catalogCopy.js';
 import type { Collection } from './collection.js';
-import type { EntriesByName, Revised } from './entriesByName.js';
+import type { Revised } from './entriesByName.js';
 
 /** The parts of the catalog that aliases need. */
 interface AliasCatalog {
   /** BUCKETS.catalog. */
   readonly bucket: Bucket;
-  /** This process's copy. */
-  readonly aliases: EntriesByName<Alias>;
+  readonly copy: CatalogCopy;
   /** Resolves when the copy has everything that was stored before the call. */
   caughtUp(): Promise<void>;
   /** The usable collection of that name as of this call; the copy has caught up then. Throws, also if the name is an alias. */
@@ -28,7 +28,7 @@ interface AliasCatalog {
 }
 
 export class Aliases {
-  readonly #aliases: EntriesByName<Alias>;
+  readonly #copy: CatalogCopy;
   readonly #bucket: Bucket;
   /** Keyed by project. */
   readonly #puts = new KeyedMutex<string>();
@@ -37,14 +37,14 @@ export class Aliases {
     private readonly catalog: AliasCatalog,
     private readonly aliasesPerProject: number,
   ) {
-    this.#aliases = catalog.aliases;
+    this.#copy = catalog.copy;
     this.#bucket = catalog.bucket;
   }
 
   /** The aliases of a project as of this call, sorted by name. */
   async list(project: string): Promise<Alias[]> {
     await this.catalog.caughtUp();
-    return this.#aliases.of(project);
+    return this.#copy.aliases.of(project);
   }
 
   /**
@@ -59,7 +59,7 @@ export class Aliases {
   async #putInTurn(project: string, name: string, wanted: string): Promise<Alias> {
     for (;;) {
       const { id, name: collection } = await this.catalog.aliasable(project, wanted);
-      const before = this.#aliases.get(project, name);
+      const before = this.#copy.aliases.get(project, name);
       const alias = { project, name, collectionId: id, collection };
       const revision = before?.value.collectionId === id ? before.revision : await this.#write(alias, before);
       if (revision === undefined) continue;
@@ -76,13 +76,13 @@ export class Aliases {
     const revision = await (before === undefined
       ? this.#bucket.create(key, value)
       : this.#bucket.update(key, value, before.revision));
-    if (revision !== undefined) this.#aliases.set(key, alias, revision);
+    if (revision !== undefined) this.#copy.addOwnAlias(key, alias, revision);
     return revision;
   }
 
   #assertRoom({ project, name }: Alias): void {
     this.catalog.assertNoCollection(project, name);
-    if (this.#aliases.count(project) < this.aliasesPerProject) return;
+    if (this.#copy.aliases.count(project) < this.aliasesPerProject) return;
     throw refusal('capacity_exceeded', 'aliases', { count: this.aliasesPerProject });
   }
 
@@ -100,22 +100,22 @@ export class Aliases {
   async #takeBack(alias: Alias, revision: number, before: Alias | undefined): Promise<void> {
     const key = aliasKey(alias);
     if (before === undefined || before.collectionId === alias.collectionId) {
-      if (await this.#bucket.delete(key, revision)) this.#aliases.delete(key, revision);
+      if (await this.#bucket.delete(key, revision)) this.#copy.aliases.delete(key, revision);
       return;
     }
     const restored = await this.#bucket.update(key, storedAlias(before), revision);
-    if (restored !== undefined) this.#aliases.set(key, before, restored);
+    if (restored !== undefined) this.#copy.addOwnAlias(key, before, restored);
   }
 
   /** Removes the alias; its collection stays. Throws `not_found`. */
   async remove(project: string, name: string): Promise<void> {
     for (;;) {
       await this.catalog.caughtUp();
-      const known = this.#aliases.get(project, name);
+      const known = this.#copy.aliases.get(project, name);
       if (known === undefined) throw refusal('not_found', 'alias', { name: JSON.stringify(name) });
       const key = aliasKey(known.value);
       if (!(await this.#bucket.delete(key, known.revision))) continue;
-      this.#aliases.delete(key, known.revision);
+      this.#copy.aliases.delete(key, known.revision);
       return;
     }
   }

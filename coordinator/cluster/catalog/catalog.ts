@@ -2,7 +2,7 @@
  * The catalog of all collections and aliases. Its bucket decides; every coordinator keeps a copy, which a watch brings up to date. On
  * a miss the watch catches up first, so that a collection created at one coordinator exists at all of them at once.
  */
-import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
+import type { Bucket, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 import { refusal, unavailable, VouchError } from '../../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../../shared/fixedPoint.js';
@@ -19,9 +19,9 @@ import {
 } from '../../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../../shared/scheduling/mutex.js';
 import { Aliases } from './aliases.js';
+import { CatalogCopy, collectionOf } from './catalogCopy.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
-import { EntriesByName } from './entriesByName.js';
 import { assertIdentical, assertImported, assertSameImport, assertUsable, fixedOf, inPath, shown } from './wanted.js';
 
 /** The key in BUCKETS.ids. */
@@ -42,29 +42,14 @@ export interface CatalogBounds {
   readonly aliasesPerProject: number;
 }
 
-/** The owner of a name. */
-type Named = { readonly collection: Collection; readonly revision: number } | { readonly alias: Alias };
+type Named = Pick<Collection, 'id' | 'project' | 'name'>;
 
-function collectionOf(entry: CatalogEntry): Collection {
-  const { config, spec, imported, auditReads, accessRetentionDays, ttlSecs } = entry;
-  const { kind: index, parameters: indexParameters } = spec;
-  return {
-    ...{ ...config, index, indexParameters },
-    ...(imported === undefined ? {} : { imported }),
-    ...(auditReads && { auditReads }),
-    ...(accessRetentionDays && { accessRetentionDays }),
-    ...(ttlSecs && { ttlSecs }),
-  };
-}
+/** The owner of a name. */
+type Owner = { readonly collection: Collection; readonly revision: number } | { readonly alias: Alias };
 
 export class Catalog {
   readonly aliases: Aliases;
-  readonly #collections = new EntriesByName<Collection>();
-  readonly #aliases = new EntriesByName<Alias>();
-  /** The collections of `#collections`, keyed by id. */
-  readonly #byId = new Map<number, Collection>();
-  /** Project → number of its collections whose reads are audited; above 0. */
-  readonly #audited = new Map<string, number>();
+  readonly #copy = new CatalogCopy();
   /** Keyed by project. */
   readonly #creations = new KeyedMutex<string>();
   readonly #bucket: Bucket;
@@ -72,9 +57,6 @@ export class Catalog {
   readonly #ids: Bucket;
   /** Undefined before the start: then nothing can be read. */
   #watch: Watch | undefined;
-  /** The greatest id that was ever listed. Never decreases, also when that collection is deleted. */
-  #greatestId = 0;
-
   constructor(
     { catalog, counters, ids }: CatalogBuckets,
     private readonly clock: Clock,
@@ -87,7 +69,7 @@ export class Catalog {
     this.#ids = ids;
     const parts = {
       bucket: catalog,
-      aliases: this.#aliases,
+      copy: this.#copy,
       caughtUp: () => this.#caughtUp(),
       aliasable: (project: string, name: string) => this.#aliasable(project, name),
       assertNoCollection: (project: string, name: string) => this.#assertNoCollection(project, name),
@@ -97,7 +79,7 @@ export class Catalog {
 
   /** Resolves when every collection is known, even if a stale replica reports fewer at first. May be called again. */
   async start(): Promise<void> {
-    this.#watch ??= await this.#bucket.watch((change) => this.#onChange(change));
+    this.#watch ??= await this.#bucket.watch((change) => this.#copy.take(change));
     await this.#watch.caughtUp();
   }
 
@@ -106,25 +88,25 @@ export class Catalog {
   }
 
   get size(): number {
-    return this.#byId.size;
+    return this.#copy.size;
   }
 
   all(): IterableIterator<Collection> {
-    return this.#byId.values();
+    return this.#copy.all();
   }
 
   byId(id: number): Collection | undefined {
-    return this.#byId.get(id);
+    return this.#copy.byId(id);
   }
 
   /** The collections of a project, sorted by name. */
   list(project: string): Collection[] {
-    return this.#collections.of(project);
+    return this.#copy.collections.of(project);
   }
 
   /** The collection of this name or alias. Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   async find(project: string, name: string): Promise<Collection> {
-    const known = this.#collections.get(project, name)?.value;
+    const known = this.#copy.collections.get(project, name)?.value;
     if (known !== undefined && !isImporting(known)) return known;
     // Another coordinator may have created it, finished its import, or moved the alias.
     return assertUsable(await this.reread(project, name));
@@ -137,7 +119,7 @@ export class Catalog {
   scaleFor(project: string, names: readonly string[]): Scale | Promise<Scale> {
     const unknown: string[] = [];
     for (const name of names) {
-      const known = this.#known(project, name);
+      const known = this.#copy.named(project, name);
       if (known === undefined) unknown.push(name);
       else if (scaleOf(known) === 'unit') return 'unit';
     }
@@ -156,14 +138,14 @@ export class Catalog {
     return 'alias' in found ? this.#targetOf(found.alias) : found.collection;
   }
 
-  async #lookUp(project: string, name: string): Promise<Named> {
+  async #lookUp(project: string, name: string): Promise<Owner> {
     const found = await this.#read(project, name);
     if (found === undefined) throw refusal('collection_not_found', 'named', shown({ name }));
     return found;
   }
 
   /** The owner of the name as of this call. The copy has caught up then. */
-  async #read(project: string, name: string): Promise<Named | undefined> {
+  async #read(project: string, name: string): Promise<Owner | undefined> {
     if (this.#watch === undefined) throw notRead();
     const entry = await this.#watch.read(catalogKey(project, name));
     if (entry === undefined) return undefined;
@@ -178,7 +160,7 @@ export class Catalog {
 
   /** Reads the copy. An alias names a collection by its id, so it never leads to a later one of the name. */
   #targetOf({ name: alias, collection: name, collectionId }: Alias): Collection {
-    const collection = this.#byId.get(collectionId);
+    const collection = this.#copy.byId(collectionId);
     if (collection !== undefined) return collection;
     throw refusal('collection_not_found', 'aliased', { alias: JSON.stringify(alias), ...shown({ name }) });
   }
@@ -193,7 +175,7 @@ export class Catalog {
   }
 
   #assertNoCollection(project: string, name: string): void {
-    if (this.#collections.get(project, name) !== undefined) throw refusal('conflict', 'notAlias', shown({ name }));
+    if (this.#copy.collections.get(project, name) !== undefined) throw refusal('conflict', 'notAlias', shown({ name }));
   }
 
   /** The id of the collection of that name, not of an alias; undefined if it certainly does not exist. */
@@ -202,16 +184,22 @@ export class Catalog {
     return found && 'collection' in found ? found.collection.id : undefined;
   }
 
+  /** Reads the collection of this id under its name as of this call; undefined if it was deleted. */
+  async rereadById({ id, project, name }: Named): Promise<Collection | undefined> {
+    const found = await this.#read(project, name);
+    return found && 'collection' in found && found.collection.id === id ? found.collection : undefined;
+  }
+
   /** Whether the catalog lists the collection of this id under its name, as of this call. */
-  async isListed({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
-    return (await this.listedId(project, name)) === id;
+  async isListed(named: Named): Promise<boolean> {
+    return (await this.rereadById(named)) !== undefined;
   }
 
   /**
    * Whether the collection of this id was deleted, as of this call. Ids only grow: a greater id under its name is newer. After a loss
    * of the counter of ids another collection may have this one, whose content must not be erased.
    */
-  async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
+  async isGone({ id, project, name }: Named): Promise<boolean> {
     const now = await this.listedId(project, name);
     await this.#watch?.caughtUp();
     const { project: ofProject, name: ofName } = this.byId(id) ?? { project, name };
@@ -249,15 +237,15 @@ export class Catalog {
   }
 
   /** `access`: the settings of the access log in the imported log. */
-  finishImport(collection: ImportedCollection, access: AccessSettings): Promise<void> {
+  finishImport(collection: ImportedCollection, access: AccessSettings): Promise<Collection> {
     return this.#change(collection, (now) => {
       if (now.imported === undefined) throw refusal('collection_not_found', 'deleted', shown(collection));
       return { ...now, ...accessFields(access), imported: { ...now.imported, finished: true } };
     });
   }
 
-  /** Stores the settings of the access log. Throws `collection_not_found`. */
-  setAccess(collection: Collection, change: AccessChange): Promise<void> {
+  /** Stores the settings of the access log. Resolves to the changed collection. Throws `collection_not_found`. */
+  setAccess(collection: Collection, change: AccessChange): Promise<Collection> {
     return this.#change(collection, ({ auditReads, accessRetentionDays = 0, ...now }) => {
       const { audit = readAuditOf(auditReads), retentionDays = accessRetentionDays } = change;
       return { ...now, ...accessFields({ audit, retentionDays }) };
@@ -266,19 +254,21 @@ export class Catalog {
 
   /** Whether reads of a collection of the project are audited, as last received by this process. */
   hasAudited(project: string): boolean {
-    return this.#audited.has(project);
+    return this.#copy.hasAudited(project);
   }
 
-  async #change({ id, project, name }: Collection, change: (now: CatalogEntry) => CatalogEntry): Promise<void> {
+  /** Changes the entry of the collection, and never that of another one under its name. */
+  async #change({ id, project, name }: Collection, change: (now: CatalogEntry) => CatalogEntry): Promise<Collection> {
     for (;;) {
       const entry = await this.#watch?.read(catalogKey(project, name));
       const now = entry && aliasOf(entry) === undefined ? catalogEntryOf(entry) : undefined;
       if (entry === undefined || now === undefined || now.config.id !== id)
         throw refusal('collection_not_found', 'deleted', shown({ name }));
-      const changed = storedEntry(change(now));
-      if ((await this.#bucket.update(entry.key, changed, entry.revision)) !== undefined) break;
+      const changed = change(now);
+      if ((await this.#bucket.update(entry.key, storedEntry(changed), entry.revision)) === undefined) continue;
+      await this.#caughtUp();
+      return collectionOf(changed);
     }
-    await this.reread(project, name);
   }
 
   /** Runs one creation after another in a project. Otherwise all of them would find room for one more. */
@@ -289,57 +279,54 @@ export class Catalog {
   async #findOrMakeInTurn(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
     for (;;) {
       await this.#watch?.caughtUp();
-      const now = this.#collections.get(project, name);
+      const now = this.#copy.collections.get(project, name);
       if (now !== undefined) return { collection: now.value, created: false };
-      const alias = this.#aliases.get(project, name);
+      const alias = this.#copy.aliases.get(project, name);
       if (alias !== undefined) throw isAlias(alias.value);
       this.#assertRoom(project);
       const entry = entryOf(await this.#nextId());
       const revision = await this.#bucket.create(catalogKey(project, name), storedEntry(entry));
       if (revision === undefined) continue;
       const collection = collectionOf(entry);
-      // The watch reports it a little later.
-      this.#remember(collection, revision);
+      this.#copy.addOwn(collection, revision);
       return { collection, created: true };
     }
   }
 
   #assertRoom(project: string): void {
     const { collectionsPerProject: count } = this.bounds;
-    if (this.#collections.count(project) < count) return;
+    if (this.#copy.collections.count(project) < count) return;
     throw refusal('capacity_exceeded', 'collections', { count });
   }
 
   /**
    * Marks the collection and removes its name. The caller removes its log and its owner entry. Repeats if another process replaces
    * or changes the entry meanwhile. Throws `collection_not_found`, and `conflict` if the name is an alias or an alias names it.
+   * Throws what `assertMay` throws for the collection as it would be removed.
    */
-  async remove(project: string, name: string): Promise<Collection> {
+  async remove(
+    project: string,
+    name: string,
+    assertMay: (collection: Collection) => void = () => undefined,
+  ): Promise<Collection> {
     const key = catalogKey(project, name);
     for (;;) {
       const found = await this.#lookUp(project, name);
       if ('alias' in found) throw isAlias(found.alias);
       const { collection, revision } = found;
+      assertMay(collection);
       this.#assertNotAliased(collection);
       await markDeleted(this.#counters, collection);
       if (!(await this.#bucket.delete(key, revision))) continue;
-      this.#forget(key, revision);
+      this.#copy.forget(key, revision);
       return collection;
     }
   }
 
   #assertNotAliased(collection: Collection): void {
-    const alias = this.#aliases.of(collection.project).find(({ collectionId }) => collectionId === collection.id);
+    const alias = this.#copy.aliases.of(collection.project).find(({ collectionId }) => collectionId === collection.id);
     if (alias === undefined) return;
     throw refusal('conflict', 'aliased', { ...shown(collection), alias: JSON.stringify(alias.name) });
-  }
-
-  /** The collection of this name or alias, as far as this process knows. */
-  #known(project: string, name: string): Collection | undefined {
-    const known = this.#collections.get(project, name)?.value;
-    if (known !== undefined) return known;
-    const alias = this.#aliases.get(project, name)?.value;
-    return alias && this.#byId.get(alias.collectionId);
   }
 
   /**
@@ -347,50 +334,7 @@ export class Catalog {
    * one collection for ever.
    */
   #nextId(): Promise<number> {
-    return this.#ids.next(IDS, Math.max(this.#greatestId, this.greatestOwnedId()));
-  }
-
-  #onChange({ key, entry, endedUpTo }: Change): void {
-    if (entry === undefined) {
-      this.#forget(key, endedUpTo);
-      this.#aliases.delete(key, endedUpTo);
-      return;
-    }
-    const { revision } = entry;
-    const alias = aliasOf(entry);
-    if (alias === undefined) {
-      this.#aliases.delete(key, revision);
-      this.#remember(collectionOf(catalogEntryOf(entry)), revision);
-    } else {
-      this.#forget(key, revision);
-      this.#aliases.set(key, alias, revision);
-    }
-  }
-
-  #remember(collection: Collection, revision: number): void {
-    const { project, name, id } = collection;
-    const before = this.#collections.get(project, name);
-    if (!this.#collections.set(catalogKey(project, name), collection, revision)) return;
-    if (before !== undefined) this.#byId.delete(before.value.id);
-    this.#byId.set(id, collection);
-    this.#noteAudited(project, before?.value, collection);
-    this.#greatestId = Math.max(this.#greatestId, id);
-  }
-
-  /** Forgets the entry of the key, unless its revision is above `upTo`. */
-  #forget(key: string, upTo?: number): void {
-    const collection = this.#collections.delete(key, upTo);
-    if (collection === undefined) return;
-    this.#byId.delete(collection.id);
-    this.#noteAudited(collection.project, collection, undefined);
-  }
-
-  #noteAudited(project: string, before: Collection | undefined, now: Collection | undefined): void {
-    const change = Number(now?.auditReads !== undefined) - Number(before?.auditReads !== undefined);
-    if (change === 0) return;
-    const count = (this.#audited.get(project) ?? 0) + change;
-    if (count === 0) this.#audited.delete(project);
-    else this.#audited.set(project, count);
+    return this.#ids.next(IDS, Math.max(this.#copy.greatestId, this.greatestOwnedId()));
   }
 }
 

@@ -51,6 +51,26 @@ describe('a request for certificates of many keys', () => {
     );
   });
 
+  it('certifies the keys of a collection that is deleted meanwhile', async () => {
+    settledMs = 0;
+    const [one] = KEYS as [string];
+    const { backend } = edge;
+    for (const op of ['countUnderKeys', 'shredKey', 'erasures'] as const) {
+      const { id } = (await backend.create('p', { name: op, dimension: 1, index: 'brute' })).collection;
+      backend.keys.lose('p', one);
+      const active = { status: 'active', wrapped: new Uint8Array(60), collectionIds: [id], pendingIds: [] } as const;
+      await backend.keys.create('p', one, active);
+      backend.beforeCall = async (_collection, call) => {
+        if (call.op === op) await backend.remove('p', op);
+      };
+      backend.answer = (_collection, call) =>
+        call.op === 'countUnderKeys' ? { count: 1 } : call.op === 'shredKey' ? { sequence: 1 } : undefined;
+      const { certificates, partial_failures } = await erase();
+      expect(partial_failures, op).to.equal(undefined);
+      expect(certificates[0], op).to.include({ key_id: one }).and.deep.include({ collections: [] });
+    }
+  });
+
   it('fails only for the keys of a collection that does not answer, and leaves them', async () => {
     settledMs = 0;
     const [broken, ...whole] = KEYS as [string, ...string[]];

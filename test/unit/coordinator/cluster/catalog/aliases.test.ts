@@ -49,6 +49,19 @@ describe('the aliases of the catalog', () => {
     for (const each of opened.splice(0)) each.close();
   });
 
+  it('are gone if their deletion is reported before their creation returns', async () => {
+    const create = entries.create.bind(entries);
+    entries.create = async (...entry) => {
+      entries.create = create;
+      const revision = await create(...entry);
+      await other.aliases.remove('p', 'x');
+      return revision;
+    };
+    await one.aliases.put('p', 'x', 'a');
+    expect(await listed(one)).to.deep.equal([]);
+    await expectCode(one.find('p', 'x'), 'collection_not_found');
+  });
+
   it('lead to the collection that they were moved to, at a coordinator whose watch is late', async () => {
     const watch = new LateWatch(entries);
     const behind = await catalog(watch.bucket);

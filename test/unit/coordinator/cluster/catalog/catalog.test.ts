@@ -85,6 +85,21 @@ describe('the catalog', () => {
     await expectCode(one.reread('p', 'c'), 'collection_not_found');
   });
 
+  it('does not list a collection whose deletion the watch reports before the creation returns', async () => {
+    const entries = bucket();
+    const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
+    const create = entries.create.bind(entries);
+    entries.create = async (...entry) => {
+      entries.create = create;
+      const revision = await create(...entry);
+      await other.remove('p', 'c');
+      return revision;
+    };
+    expect(await one.create('p', request('c'))).to.deep.include({ created: true });
+    expect(one.list('p')).to.deep.equal([]);
+    expect(await one.create('p', request('c'))).to.deep.include({ created: true });
+  });
+
   /** A catalog whose watch is late, that watch, and another catalog. */
   const late = async (entries: Bucket): Promise<[Catalog, LateWatch, Catalog]> => {
     const watch = new LateWatch(entries);
