@@ -45,6 +45,7 @@ const PACKAGES = 'node_modules/';
 const WASM = {
   'shard/kernel/assembly': 'dist/shard/kernel/kernel.wasm',
   'coordinator/body/assembly': 'dist/coordinator/body/vectorText.wasm',
+  'shared/hashing/assembly': 'dist/shared/hashing/longHash.wasm',
 };
 const BINARY = /\.(?:node|wasm)$/;
 /** Folder of node-gyp's intermediate files. */

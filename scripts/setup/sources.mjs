@@ -16,6 +16,7 @@ export const filesUnder = (root, folders, ending) =>
 export const WASM_MODULES = [
   { folder: join('shard', 'kernel', 'assembly'), output: join('shard', 'kernel', 'kernel.wasm'), isShared: true },
   { folder: join('coordinator', 'body', 'assembly'), output: join('coordinator', 'body', 'vectorText.wasm') },
+  { folder: join('shared', 'hashing', 'assembly'), output: join('shared', 'hashing', 'longHash.wasm') },
 ];
 /** The WebAssembly of the package `blake3`, copied below `dist/`, since bundles lack the folders of packages. */
 export const BLAKE3_WASM = join('shared', 'hashing', 'blake3.wasm');

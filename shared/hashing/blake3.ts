@@ -1,9 +1,10 @@
 /**
  * BLAKE3 with the WebAssembly of the package `blake3`, without the package's JavaScript. That makes three copies and four
- * objects for each hash, which for the 65 bytes of a tree node costs more than the hash.
+ * objects for each hash, which for the 65 bytes of a tree node costs more than the hash. Long messages have code of their own.
  */
 import { HASH_BYTES } from '../limits.js';
 import { compileFile, instantiateWith } from '../webAssembly.js';
+import { LONG_BYTES, LongHash } from './longHash.js';
 
 /** The used part of the module. `hash` frees the memory of its message. */
 interface Exports {
@@ -25,6 +26,7 @@ const IMPORTS = {
 export class Blake3 {
   readonly #exports: Exports;
   readonly #digestAt: number;
+  readonly #long = new LongHash();
   /** Made again when the memory has grown. */
   #memory = new Uint8Array();
   #digest = new Uint8Array();
@@ -44,12 +46,21 @@ export class Blake3 {
   /** Writes the 32 bytes to `target` from `at` on. */
   hashInto(message: Uint8Array, target: Uint8Array, at: number): void {
     const { length } = message;
+    if (length >= LONG_BYTES) {
+      target.set(this.#long.hash(message), at);
+      return;
+    }
     const messageAt = this.#exports.__wbindgen_malloc(length);
     if (this.#memory.buffer !== this.#exports.memory.buffer) this.#look();
     this.#memory.set(message, messageAt);
     this.#exports.hash(messageAt, length, this.#digestAt, HASH_BYTES);
     if (this.#memory.buffer !== this.#exports.memory.buffer) this.#look();
     target.set(this.#digest, at);
+  }
+
+  /** Hashes a message of at least LONG_BYTES in steps: see `LongHash`. */
+  steps(message: Uint8Array): Generator<number, Uint8Array> {
+    return this.#long.steps(message);
   }
 
   #look(): void {

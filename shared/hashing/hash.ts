@@ -37,12 +37,15 @@ export const EMPTY_HASH: Uint8Array = new Uint8Array(HASH_BYTES);
 
 const whole = new Blake3();
 
-/** 32 bytes. About 0.3 µs for 65 bytes, 0.8 µs for 585, and 1.2 ns for each byte more. */
+/** 32 bytes. About 0.3 µs for 65 bytes, 0.7 µs for 585, 3.1 µs for 3,145, and 0.6 ns for each byte of a long message. */
 export const hash = (message: Uint8Array): Uint8Array => whole.hash(message);
 
 /** Writes the hash to `target` from `at` on, which may lie in the message. */
 export const hashInto = (message: Uint8Array, target: Uint8Array, at: number): void =>
   whole.hashInto(message, target, at);
+
+/** Hashes a long message, as `LongHash.steps`. */
+export const hashSteps = (message: Uint8Array): Generator<number, Uint8Array> => whole.steps(message);
 
 /** A hash of several pieces. Costs 1.8 µs more than `hash`; one of `digest` and `dispose` must be called. */
 interface HashStream {

@@ -14,7 +14,7 @@
  * ```
  */
 import { Malformed } from '../errors/malformed.js';
-import { hash, hashStream } from '../hashing/hash.js';
+import { hash, hashSteps } from '../hashing/hash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
 import { HASH_BYTES } from '../limits.js';
 import type { Actor } from '../model/actor.js';
@@ -40,7 +40,7 @@ const CHECKSUM_BYTES = 16;
 const FRAME_TAIL_BYTES = HASH_BYTES + CHECKSUM_BYTES;
 /** Bytes of the length before each event. */
 export const EVENT_PREFIX_BYTES = 4;
-const CHECKSUM_STEP_BYTES = 128 * 1024;
+const CHECKSUM_AT_ONCE_BYTES = 128 * 1024;
 /** Size of a frame without its events and their prefixes. */
 export const FRAME_OVERHEAD_BYTES = FRAME.events + FRAME_TAIL_BYTES;
 
@@ -228,16 +228,11 @@ function eventEnd({ view }: ByteView, at: number, eventsEnd: number): number {
 /** The checksum of everything in the frame before the checksum itself. */
 async function frameChecksum(frame: Uint8Array, pacer: Pacer): Promise<Uint8Array> {
   const message = frame.subarray(0, frame.length - CHECKSUM_BYTES);
-  if (message.length <= CHECKSUM_STEP_BYTES) return hash(message).subarray(0, CHECKSUM_BYTES);
-  const stream = hashStream();
-  try {
-    for (let at = 0; at < message.length; at += CHECKSUM_STEP_BYTES) {
-      stream.update(message.subarray(at, at + CHECKSUM_STEP_BYTES));
-      if (pacer.spend(CHECKSUM_STEP_BYTES)) await pacer.rest();
-    }
-    return stream.digest().subarray(0, CHECKSUM_BYTES);
-  } finally {
-    stream.dispose();
+  if (message.length <= CHECKSUM_AT_ONCE_BYTES) return hash(message).subarray(0, CHECKSUM_BYTES);
+  const steps = hashSteps(message);
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value.subarray(0, CHECKSUM_BYTES);
+    if (pacer.spend(step.value)) await pacer.rest();
   }
 }
 

@@ -15,7 +15,11 @@ import { ROOT } from '../../support/sourceTree.js';
 const readJson = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-const WASM = ['dist/shard/kernel/kernel.wasm', 'dist/coordinator/body/vectorText.wasm'];
+const WASM = [
+  'dist/shard/kernel/kernel.wasm',
+  'dist/coordinator/body/vectorText.wasm',
+  'dist/shared/hashing/longHash.wasm',
+];
 
 const HELD = ['@noble/hashes', 'blake3', 'msgpackr', 'nats', 'nkeys.js', 'pino', 'preact', 'uWebSockets.js', 'uplot'];
 const TOOLS = ['assemblyscript', 'esbuild', 'mocha', 'ts-patch', 'typescript', 'uri-js'];

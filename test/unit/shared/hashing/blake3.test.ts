@@ -1,19 +1,39 @@
-// Covers: shared/hashing/blake3.ts, shared/hashing/hash.ts
-/** BLAKE3 through direct calls of the package's WebAssembly, compared with the package. */
+// Covers: shared/hashing/blake3.ts, shared/hashing/hash.ts, shared/hashing/longHash.ts
+/** BLAKE3 of short messages through the package's WebAssembly, and of long ones in lanes, compared with the package. */
 import blake3 from 'blake3';
 import { expect } from 'chai';
-import { hash, hashInto, toHex } from '../../../../shared/hashing/hash.js';
+import { hash, hashInto, hashSteps, toHex } from '../../../../shared/hashing/hash.js';
+import { LONG_BYTES } from '../../../../shared/hashing/longHash.js';
 import { HASH_BYTES } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 /** Lengths around the limits of blocks (64 bytes) and chunks (1,024 bytes). */
 const LENGTHS = [0, 1, 63, 64, 65, 127, 128, 129, 1_023, 1_024, 1_025, 2_048, 2_049, 4_097, 65_536, 102_400];
+/** Lengths around each whole number of chunks up to two pieces of 64 chunks. */
+const AROUND = [-65, -1, 0, 1, 64];
+const CHUNKS_MAX = 129;
 const ROUNDS = 500;
-const MESSAGE_BYTES_MAX = 8_192;
+const MESSAGE_BYTES_MAX = 16_384;
 /** More than the initial memory of the module. */
 const LARGE_BYTES = 20 << 20;
 
 const expected = (message: Uint8Array): string => blake3.hash(message).toString('hex');
+
+const PIECE_BYTES = 65_536;
+
+/** The hash that is taken in steps, with `between` called after each. */
+function inSteps(message: Uint8Array, between: () => unknown = () => undefined): string {
+  const steps = hashSteps(message);
+  let hashed = 0;
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) {
+      expect(hashed).to.equal(message.length);
+      return toHex(step.value);
+    }
+    hashed += step.value;
+    between();
+  }
+}
 
 describe('the BLAKE3 hash', () => {
   it('is the published one for no bytes', () => {
@@ -24,6 +44,26 @@ describe('the BLAKE3 hash', () => {
     for (const length of LENGTHS) {
       const message = Uint8Array.from({ length }, (_, i) => i % 251);
       expect(toHex(hash(message)), `${length} bytes`).to.equal(expected(message));
+    }
+  });
+
+  it("equals the package's hash around each number of chunks, at once and in steps", () => {
+    const bytes = Uint8Array.from({ length: (CHUNKS_MAX + 1) * 1_024 }, (_, i) => (i * i) % 253);
+    for (let chunks = 2; chunks <= CHUNKS_MAX; chunks++)
+      for (const length of AROUND.map((by) => chunks * 1_024 + by)) {
+        const message = bytes.subarray(0, length);
+        expect(toHex(hash(message)), `${length} bytes`).to.equal(expected(message));
+        if (length >= LONG_BYTES) expect(inSteps(message), `${length} bytes in steps`).to.equal(expected(message));
+      }
+  });
+
+  it('is not changed by other hashes between the steps of a long message', () => {
+    const random = seededRandom(testSeed());
+    const bytes = Uint8Array.from({ length: 20 * PIECE_BYTES }, () => random.int(256));
+    for (let pieces = 1; pieces <= 20; pieces++) {
+      const message = bytes.subarray(0, pieces * PIECE_BYTES - random.int(PIECE_BYTES / 2));
+      const step = (): unknown => hash(bytes.subarray(0, random.int(3 * PIECE_BYTES)));
+      expect(inSteps(message, step), `${message.length} bytes`).to.equal(expected(message));
     }
   });
 
