@@ -16,6 +16,9 @@ import { mergeSortedHits } from './mergeSortedHits.js';
 import { NO_SLOT, type Rows } from './rows.js';
 import type { RowsToSave } from './store/rowsFile.js';
 
+/** Rows whose record and slot are read between two pauses: well below a millisecond. */
+const READ_AT_ONCE = 4096;
+
 export interface GenerationParts {
   readonly number: number;
   readonly kind: IndexKind;
@@ -146,10 +149,14 @@ export class Generation {
     this.#isPersisting = true;
     this.#readers++;
     try {
-      const recordIds = rows.recordIds;
+      const pause = sliceTurns();
+      const recordIds = new Float64Array(rows.count);
       const leftOut: number[] = [];
-      for (let ordinal = 0; ordinal < recordIds.length; ordinal++)
+      for (let ordinal = 0; ordinal < recordIds.length; ordinal++) {
+        recordIds[ordinal] = rows.recordIdOf(ordinal);
         if (rows.slotOf(ordinal) === NO_SLOT) leftOut.push(ordinal);
+        if ((ordinal + 1) % READ_AT_ONCE === 0) await pause();
+      }
       await index.persist(path);
       return { recordIds, leftOut };
     } finally {

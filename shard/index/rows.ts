@@ -37,6 +37,11 @@ export class Rows {
     return this.#recordIds.toFloat64();
   }
 
+  /** Returns the record id of an ordinal; NO_RECORD for a row that is gone. */
+  recordIdOf(ordinal: number): number {
+    return this.#recordIds.get(ordinal);
+  }
+
   /** Returns the slot of an ordinal; NO_SLOT if its row is not covered. */
   slotOf(ordinal: number): number {
     return this.#slots.get(ordinal);

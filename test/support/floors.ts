@@ -46,7 +46,6 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'absorber.ts',
       'generation.ts',
-      'mergeSortedHits.ts',
       'maintenance.ts',
       'builds',
       'kinds.ts',
@@ -56,6 +55,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'hnsw',
       'ivf',
       'bq',
+      'mergeSortedHits.ts',
       'searchQueue.ts',
       'loans.ts',
       'batchForm.ts',

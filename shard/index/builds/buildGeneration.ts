@@ -27,6 +27,8 @@ export interface GenerationOrder {
   readonly replaced: Float64Array;
   /** Encrypts the payload; see `payloadFile.ts`. */
   readonly cipher?: FileCipher;
+  /** See `BuildOrder`. */
+  readonly graphBytesMax?: number | undefined;
 }
 
 /**
@@ -49,7 +51,7 @@ export async function buildGeneration(order: GenerationOrder, progress: BuildPro
     parameters: facts.parameters,
     ...{ path: payloadPath(folder), cipher },
     base: base && { path: payloadPath(base.folder), count: base.recordIds.length },
-    progress,
+    ...{ progress, graphBytesMax: order.graphBytesMax },
   });
   const toSave = { recordIds: rows.recordIds, leftOut: [...rows.dead(), ...leftOut] };
   return {

@@ -23,6 +23,8 @@ const FILE_RULES: TurnRules = { ...BUILD_RULES, trialMs: Number.POSITIVE_INFINIT
 interface Options extends Omit<LaneOptions, 'onBegin'> {
   readonly metrics: Metrics;
   readonly rules?: TurnRules;
+  /** See `BuildOrder`. */
+  readonly graphBytesMax?: number | undefined;
 }
 
 export class BuildThread {
@@ -51,7 +53,8 @@ export class BuildThread {
     return this.#builds.take({ project, collectionId, urgent }, async (ask, progress) => {
       if (!(await makeDirectory(order.folder))) throw new Error('the folder of the generation already exists');
       return this.#orRemove(order.folder, async () => {
-        const saved = await ask({ op: 'build', order });
+        const { graphBytesMax } = this.options;
+        const saved = await ask({ op: 'build', order: { ...order, graphBytesMax } });
         progress.assertNotCancelled();
         return saved;
       });

@@ -1,6 +1,7 @@
 /** The rows of a build as of its order: 8 bytes for the place of each ordinal, and 8 for its record. */
 import { BitSet } from '../../kernel/bitSet.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
+import { Column } from '../../kernel/column.js';
 import { RowReader, type RowsIn } from '../../kernel/rowForm.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';
@@ -8,7 +9,8 @@ import { NO_RECORD } from '../rows.js';
 import type { SavedRows } from '../store/rowsFile.js';
 
 const DEAD = 0xffff_ffff;
-const NO_BASE: SavedRows = { recordIds: new Float64Array(0), leftOut: new Set() };
+const NO_ORDINAL = 0xffff_ffff;
+const NO_BASE: SavedRows = { recordIds: new Float64Array(0), leftOut: BitSet.ofSize(0) };
 const NO_RECORDS: Float64Array = new Float64Array(0);
 
 /** A block of vectors, in memory shared with the build thread, with its live rows as of the order. */
@@ -74,7 +76,8 @@ export class FrozenRows implements BuildRows {
   /** Gives each row its ordinal, and returns the number of ordinals. */
   #assignOrdinals(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: ReadonlySet<number>): number {
     const { leftOut, recordIds: baseIds } = this.base;
-    const ordinals = new Map<number, number>();
+    // A Map has room for 16 million entries.
+    const ordinals = new Column(NO_ORDINAL);
     for (let ordinal = 0; ordinal < baseIds.length; ordinal++) {
       const id = baseIds[ordinal]!;
       if (replaced.has(id)) recordIds[ordinal] = NO_RECORD;
@@ -85,7 +88,8 @@ export class FrozenRows implements BuildRows {
       const ids = new Float64Array(buffer, idsAddress, rows);
       for (const row of new BitSet(live)) {
         const id = ids[row]!;
-        const ordinal = ordinals.get(id) ?? next++;
+        const known = ordinals.get(id);
+        const ordinal = known === NO_ORDINAL ? next++ : known;
         if (leftOut.has(ordinal)) continue;
         this.#block[ordinal] = block;
         this.#row[ordinal] = row;

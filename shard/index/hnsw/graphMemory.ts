@@ -22,7 +22,7 @@ export const NO_NODE = 0xffff_ffff;
 /** Slot of a node that represents several rows with equal vectors. */
 export const SEVERAL = 0xffff_fffe;
 
-/** Size of the largest region, and so of a graph. */
+/** Size of the largest region, and so of a graph. A larger index has several graphs. */
 export const REGION_BYTES_MAX = 2 ** 31;
 /** Memory for upper lists, relative to their expected size. */
 const UPPER_MARGIN = 1.25;
@@ -41,7 +41,8 @@ export interface GraphShape extends LinksShape {
   readonly capacity: number;
 }
 
-const recordBytesOf = ({ form, neighbours }: LinksShape): number =>
+/** Returns the bytes of a node without its upper lists. */
+export const recordBytesOf = ({ form, neighbours }: LinksShape): number =>
   vectorBytesOf(form) + WORD_BYTES * (RECORD_WORDS + 2 * neighbours);
 
 /** Cost of comparing a vector, in bytes that are read in that time. */
@@ -67,11 +68,11 @@ export const graphBytes = (shape: GraphShape): number =>
   HEADER_WORDS * WORD_BYTES + upperBytesOf(shape) + shape.capacity * recordBytesOf(shape);
 
 /**
- * Returns a shape that fills its region. The region is the smallest one for `least` nodes, or the largest one, which may be
+ * Returns a shape that fills its region. The region is the smallest one for `least` nodes, or one of `bytesMax`, which may be
  * too small for them.
  */
-export function filledUp(shape: LinksShape, least: number): GraphShape {
-  const sizeBytes = Math.min(REGION_BYTES_MAX, classBytes(graphBytes({ ...shape, capacity: least })));
+export function filledUp(shape: LinksShape, least: number, bytesMax: number): GraphShape {
+  const sizeBytes = Math.min(bytesMax, classBytes(graphBytes({ ...shape, capacity: least })));
   const perNode = recordBytesOf(shape) + WORD_BYTES * upperWordsPerNode(shape.neighbours);
   const capacity = Math.floor((sizeBytes - graphBytes({ ...shape, capacity: 0 }) - 16) / perNode);
   return { ...shape, capacity };

@@ -20,7 +20,7 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
 
   constructor(
     threads: ScanThreads,
-    private readonly order: OpenOrder,
+    private readonly order: Pick<OpenOrder, 'vectors' | 'pause'>,
     private readonly region: Region,
     private readonly graph: GraphMemory,
     private readonly slotsOf: SlotsOf,

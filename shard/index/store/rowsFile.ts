@@ -3,6 +3,7 @@
  *
  *   "VIRW" | u32 version | u32 rows | u32 left out | f64 record id × rows, by ordinal | u32 ordinal × left out, ascending
  */
+import { BitSet } from '../../kernel/bitSet.js';
 import { DamagedGeneration, UnknownGeneration } from './manifest.js';
 
 const MAGIC = 0x57_52_49_56;
@@ -14,7 +15,7 @@ export interface SavedRows {
   /** Record of each ordinal. */
   readonly recordIds: Float64Array;
   /** Ordinals of rows that the index does not find: dead ones, and those that the builder left out. */
-  readonly leftOut: ReadonlySet<number>;
+  readonly leftOut: Iterable<number> & Pick<BitSet, 'has'>;
 }
 
 export interface RowsToSave {
@@ -24,7 +25,7 @@ export interface RowsToSave {
 }
 
 export function encodeRows({ recordIds, leftOut }: RowsToSave): Uint8Array {
-  const ordinals = Uint32Array.from(new Set(leftOut)).sort();
+  const ordinals = Uint32Array.from(bitSetOf(leftOut, recordIds.length));
   const bytes = new Uint8Array(HEADER_BYTES + recordIds.byteLength + ordinals.byteLength);
   new Uint32Array(bytes.buffer, 0, HEADER_WORDS).set([MAGIC, VERSION, recordIds.length, ordinals.length]);
   new Float64Array(bytes.buffer, HEADER_BYTES, recordIds.length).set(recordIds);
@@ -45,8 +46,14 @@ export function decodeRows({ buffer, byteLength }: Uint8Array, rowCount: number)
   if (rows !== rowCount || byteLength !== HEADER_BYTES + 8 * rows + 4 * left!)
     throw new DamagedGeneration(`the file rows has ${rows} rows in ${byteLength} bytes; the manifest has ${rowCount}`);
   const recordIds = new Float64Array(buffer, HEADER_BYTES, rows);
-  const leftOut = new Set(new Uint32Array(buffer, HEADER_BYTES + recordIds.byteLength, left));
-  for (const ordinal of leftOut)
+  const ordinals = new Uint32Array(buffer, HEADER_BYTES + recordIds.byteLength, left);
+  for (const ordinal of ordinals)
     if (ordinal >= rows) throw new DamagedGeneration(`the file rows leaves out row ${ordinal} of ${rows}`);
-  return { recordIds, leftOut };
+  return { recordIds, leftOut: bitSetOf(ordinals, rows) };
+}
+
+function bitSetOf(ordinals: Iterable<number>, rows: number): BitSet {
+  const set = BitSet.ofSize(rows);
+  for (const ordinal of ordinals) set.add(ordinal);
+  return set;
 }

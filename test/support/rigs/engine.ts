@@ -131,6 +131,8 @@ export interface EngineOptions {
   readonly asOfCacheBytes?: number;
   /** Without them, the event loop makes all searches. */
   readonly threads?: ScanThreads | undefined;
+  /** Bytes of vectors and of open indexes; without it, they are unlimited. */
+  readonly vectorBytesMax?: number | undefined;
   /** Without it, collections are opened from their logs. */
   readonly snapshots?: SnapshotServices;
 }
@@ -160,7 +162,8 @@ export class Engine {
     const quota = new Quota(this.reservations, transport, clock, silentLogger);
     quota.attach({ name: shard, collections: () => this.#hosted.values() });
     const metrics = new Metrics('shard', shard);
-    const memory = new VectorMemory(options.threads && { threads: options.threads });
+    const { threads, vectorBytesMax: boundBytes } = options;
+    const memory = new VectorMemory({ ...(threads && { threads }), ...(boundBytes && { boundBytes }) });
     const { indexes = exactOnly() } = options;
     const { asOfCacheBytes: cacheBytesMax = 1 << 28 } = options;
     const pasts = new AsOfThread({

@@ -23,6 +23,8 @@ export const K = 10;
 /** Vectors of a collection, and what a generation keeps beside its index. */
 export class Collection {
   readonly vectors: VectorBlocks;
+  /** Size of the largest graph that a build makes; see `BuildOrder`. */
+  graphBytesMax: number | undefined;
   #nextId = 1;
 
   constructor(
@@ -51,7 +53,14 @@ export class Collection {
     const rows = this.frozen(from?.rows);
     const base: BuildBase | undefined = from && { path: from.path, count: from.rows.count };
     const progress = new BuildProgress();
-    const { leftOut } = await hnswBuilder.build({ rows, parameters, path, base, progress });
+    const { leftOut } = await hnswBuilder.build({
+      rows,
+      parameters,
+      path,
+      base,
+      progress,
+      graphBytesMax: this.graphBytesMax,
+    });
     expect(leftOut).to.deep.equal([]);
     expect(progress.done).to.equal(progress.total);
     return { path, recordIds: rows.recordIds };

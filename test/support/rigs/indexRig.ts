@@ -27,6 +27,10 @@ export interface RigOptions {
   readonly absorbs?: boolean;
   /** Search threads, which get every search; 0 by default. */
   readonly threads?: number;
+  /** Size of the largest graph; see `BuildOrder`. */
+  readonly graphBytesMax?: number | undefined;
+  /** Bytes of vectors and of the open index; unlimited by default. */
+  readonly vectorBytesMax?: number | undefined;
 }
 
 /** Leaves every tail unchanged. */
@@ -46,16 +50,13 @@ export class IndexRig {
   readonly #folder = mkdtempSync(join(tmpdir(), 'vouch-index-'));
   readonly #logs = new ScriptedLogs();
   readonly #catalog = new MemoryBucket({ logger: silentLogger });
-  readonly #absorbs: boolean;
-  readonly #count: number;
   #threads: ScanThreads | undefined;
   #engine: Engine;
   #builds = newBuildThread();
 
-  constructor({ dimension, absorbs = true, threads = 0 }: RigOptions) {
+  constructor(private readonly options: RigOptions) {
+    const { dimension, absorbs = true } = options;
     this.config = { ...configOf(ID), dimension };
-    this.#absorbs = absorbs;
-    this.#count = threads;
     this.#engine = new Engine(this.#logs);
     this.collection = new ModelledCollection(this.#engine.host(this.config).hosted, absorbs);
   }
@@ -79,18 +80,19 @@ export class IndexRig {
 
   /** Starts like a shard's process. */
   async start(): Promise<void> {
-    this.#builds = newBuildThread();
+    const { absorbs = true, threads: count = 0, graphBytesMax, vectorBytesMax } = this.options;
+    this.#builds = newBuildThread({ graphBytesMax });
     const indexes = {
       store: await GenerationStore.open(this.#folder, silentLogger),
       builds: this.#builds,
-      absorber: new (this.#absorbs ? Absorber : IdleAbsorber)(systemClock, silentLogger),
+      absorber: new (absorbs ? Absorber : IdleAbsorber)(systemClock, silentLogger),
       desired: new DesiredSpecs(this.#catalog),
       metrics: new Metrics('shard'),
       clock: systemClock,
       logger: silentLogger,
     };
-    this.#threads = new ScanThreads({ count: this.#count, logger: silentLogger, costMinBytes: 0 }, SEARCH_PROGRAM);
-    this.#engine = new Engine(this.#logs, { indexes, threads: this.#threads });
+    this.#threads = new ScanThreads({ count, logger: silentLogger, costMinBytes: 0 }, SEARCH_PROGRAM);
+    this.#engine = new Engine(this.#logs, { indexes, threads: this.#threads, vectorBytesMax });
     this.collection.hosted = this.#engine.host(this.config).hosted;
   }
 

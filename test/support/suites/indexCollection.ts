@@ -45,8 +45,12 @@ export class Rigs {
   }
 
   /** A collection of `rows` records without an index. */
-  async filled(rows: number, { dimension = DIMENSION, absorbs = true } = {}): Promise<Rigged> {
-    const rig = await openIndexRig({ dimension, absorbs, threads: this.subject.threads ?? 0 });
+  async filled(
+    rows: number,
+    { dimension = this.subject.dimension ?? DIMENSION, absorbs = true } = {},
+  ): Promise<Rigged> {
+    const { threads = 0, graphBytesMax } = this.subject;
+    const rig = await openIndexRig({ dimension, absorbs, threads, graphBytesMax });
     this.#open.push(rig);
     const next = vectorSource(this.#random, dimension, 'clustered');
     await rig.collection.insertAll(take(rows, next));

@@ -33,8 +33,12 @@ export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
 export interface IndexSubject {
   readonly kind: IndexKind | 'brute';
   readonly floors: Floors;
-  /** Search threads of the collections; 0 by default. Rows are tested without a collection only then. */
+  /** Search threads of the collections; 0 by default. */
   readonly threads?: number;
+  /** Size of the largest graph, so low that a collection needs several; see `BuildOrder`. */
+  readonly graphBytesMax?: number;
+  /** Dimensions of its collections, so many that a search reads the index. */
+  readonly dimension?: number;
 }
 
 export interface KindSubject extends IndexSubject {

@@ -8,7 +8,8 @@ import { type IndexSubject, type KindSubject, SCALES } from './indexSubject.js';
 /** Exact search has no index, so it is tested only as a collection's. */
 export function indexSuite(name: string, subject: IndexSubject): void {
   describe(`index: ${name}`, () => {
-    if (isKind(subject) && subject.threads === undefined)
+    // An index with threads, or of several graphs, is made of rows like any other.
+    if (isKind(subject) && subject.threads === undefined && subject.graphBytesMax === undefined)
       for (const [form, scale] of Object.entries(SCALES))
         describe(`over rows with ${form}`, () => kindTests(subject, scale));
     describe('in a collection', () => {

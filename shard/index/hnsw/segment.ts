@@ -1,0 +1,372 @@
+/**
+ * A segment of an open HNSW index (Malkov and Yashunin, arXiv 1603.09320); most indexes have one. It is the graph of
+ * `graphMemory.ts`, which the kernel searches and extends. Rows with equal stored vectors share a node. A search costs about as
+ * much as measuring 1,800 + 58 ef_search rows (`cost.ts`). Ordinals count from the first row of the segment.
+ */
+import { Column } from '../../kernel/column.js';
+import type { Kernel } from '../../kernel/kernel.js';
+import type { Hits } from '../../kernel/scanScratch.js';
+import type { SlotSet } from '../../kernel/slotSet.js';
+import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
+import { bitmapOf } from '../batchForm.js';
+import type { Index, OpenOrder } from '../kind.js';
+import { NO_SLOT } from '../rows.js';
+import { costBytesOf } from '../searchQueue.js';
+import { createPayload, type PayloadFile } from '../store/payloadFile.js';
+import { arrange } from './arrange.js';
+import { searchCost } from './cost.js';
+import { EqualRows, NONE } from './equalRows.js';
+import { GraphMemory, graphBytes, linkBytes, NO_NODE } from './graphMemory.js';
+import type { GraphSearch } from './graphSearch.js';
+import { constructionWidth, searchWidth } from './parameters.js';
+import { type SavedGraph, writeGraph } from './payload.js';
+import { Proposals } from './proposals.js';
+import type { GraphRows } from './segmentRows.js';
+import { ThreadedGraph } from './threadedGraph.js';
+import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
+import { WalkScratch, walkBytes } from './walkScratch.js';
+
+/** Nodes beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
+const SPARE = 8;
+/** Largest number of nodes that a search keeps. */
+const WIDTH_MAX = 4096;
+/** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
+const WALKED_BYTES = 8 << 20;
+const UNFINISHED = 0xffff_ffff;
+/** Largest number of rows with the query's own vector for a search on threads. */
+const EQUAL_SLOTS_MAX = 64;
+/** Bytes that are read in about 5 ms, the most for one absorbed row. */
+const LINK_BYTES_MAX = 24 << 20;
+/** Rows arranged, and nodes checked, between two pauses: about 0.5 ms. */
+const ARRANGED_AT_ONCE = 512;
+const CHECKED_AT_ONCE = 4096;
+
+export interface SegmentOrder extends Omit<OpenOrder, 'rows'> {
+  readonly rows: GraphRows;
+}
+
+/** A search that threads can make. */
+interface PlannedSearch {
+  readonly search: GraphSearch;
+  /** Cost, as bytes of vectors that an exact scan measures in that time. */
+  readonly costBytes: number;
+}
+
+type Reach = Pick<GraphSearch, 'width' | 'most' | 'takesAll'>;
+
+export class Segment implements Index {
+  /** Ordinal of each node. */
+  readonly #ordinals = new Column(0);
+  /** Node of each ordinal, its own or the one that it shares. */
+  readonly #nodes = new Column(NO_NODE);
+  /** Number of live rows of each node that represents several. */
+  readonly #sharing = new Map<number, number>();
+  readonly #equal: EqualRows;
+  readonly #graph: GraphMemory;
+  readonly #threaded: ThreadedGraph | undefined;
+
+  private constructor(
+    private readonly order: SegmentOrder,
+    private readonly region: Region,
+    graph: GraphMemory,
+  ) {
+    this.#graph = graph;
+    this.#equal = new EqualRows((ordinal) => {
+      const node = this.#nodes.get(ordinal);
+      if (node !== NO_NODE) return graph.vectorOf(node);
+      const slot = order.rows.slotOf(ordinal);
+      return slot === NO_SLOT ? undefined : encoded(graph.shape.form, componentsAt(order, slot));
+    });
+    const { threads } = order.vectors.memory;
+    const slotsOf = (nodes: Uint32Array, search: GraphSearch): Uint32Array => this.#slotsOf(nodes, search);
+    this.#threaded = threads && new ThreadedGraph(threads, order, region, graph, slotsOf);
+  }
+
+  /** Opens a saved graph, with its rows. Throws `capacity_exceeded`, and an Error if the payload is inconsistent. */
+  static async open(order: SegmentOrder, saved: SavedGraph): Promise<Segment> {
+    const { memory } = order.vectors;
+    const region = memory.allocateBlock(graphBytes(saved.shape));
+    try {
+      const graph = new GraphMemory(region.arena.buffer, region.address, saved.shape);
+      const ordinals = await saved.restore(graph);
+      await checkLinks(region, graph, order.pause);
+      const segment = new Segment(order, region, graph);
+      await segment.#fill(ordinals);
+      return segment;
+    } catch (error) {
+      memory.freeBlock(region);
+      throw error;
+    }
+  }
+
+  get bytes(): number {
+    return this.region.sizeBytes + this.#equal.bytes + 4 * (this.#ordinals.length + this.#nodes.length);
+  }
+
+  get capacityLeft(): number {
+    return this.#graph.shape.capacity - this.#graph.count;
+  }
+
+  get absorbs(): boolean {
+    return linkBytes(this.#graph.shape) <= LINK_BYTES_MAX;
+  }
+
+  cost(k: number): number {
+    const { parameters, vectors } = this.order;
+    return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.#graph.count));
+  }
+
+  /** Takes over the ordinals of the nodes, and lets each other row share the node of an equal one. */
+  async #fill(ordinals: Uint32Array): Promise<void> {
+    const { rows, pause } = this.order;
+    for (const [node, ordinal] of ordinals.entries()) {
+      this.#ordinals.set(node, ordinal);
+      this.#nodes.set(ordinal, node);
+      this.#graph.setSlot(node, rows.slotOf(ordinal));
+      if ((node + 1) % CHECKED_AT_ONCE === 0) await pause();
+    }
+    let arranged = 0;
+    const stepped = (): Promise<void> | undefined => (++arranged % ARRANGED_AT_ONCE === 0 ? pause() : undefined);
+    const leaveOut = (ordinal: number): void => {
+      if (rows.slotOf(ordinal) !== NO_SLOT) rows.remove(rows.slotOf(ordinal));
+    };
+    const nodes = {
+      leaveOut,
+      has: (ordinal: number) => this.#nodes.get(ordinal) !== NO_NODE,
+      add: (ordinal: number, vector: Int32Array) => {
+        if (!this.#graph.hasRoom) return false;
+        this.#add(ordinal, vector, rows.slotOf(ordinal));
+        return true;
+      },
+      share: (first: number, ordinal: number) => {
+        if (!this.#share(first, ordinal, rows.slotOf(ordinal) !== NO_SLOT)) leaveOut(ordinal);
+      },
+    };
+    await arrange(nodes, this.#equal, { count: rows.count, known: rows.count }, stepped);
+    if (this.order.vectors.memory.mustErase) await this.#eraseDead();
+  }
+
+  absorb(ordinal: number, slot: number): boolean {
+    const { form } = this.#graph.shape;
+    const components = componentsAt(this.order, slot);
+    if (!this.#graph.hasRoom || !suits(form, components)) return false;
+    const vector = encoded(form, components);
+    // Take the scratch first: without memory to link a node, nothing changes.
+    return this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) => {
+      const first = this.#equal.add(ordinal, vector);
+      if (first !== NONE) return this.#share(first, ordinal, true);
+      this.#link(ordinal, vector, slot, scratch, kernel);
+      return true;
+    });
+  }
+
+  /** Clears the slot of the row's node. The node stays, since other nodes are reached through it. */
+  remove(ordinal: number): void {
+    const node = this.#nodes.get(ordinal);
+    if (node === NO_NODE) return;
+    this.#graph.clearSlot(node);
+    const shared = this.#sharing.get(node);
+    if (shared !== undefined) this.#sharing.set(node, shared - 1);
+    if (!this.order.vectors.memory.mustErase) return;
+    if (this.#ordinals.get(node) !== ordinal) this.#equal.erase(ordinal);
+    if (this.#liveOf(node) === 0) this.#erase(node);
+  }
+
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+    const planned = this.plan(query, k, eligible);
+    return planned && this.queue(planned);
+  }
+
+  /** Returns undefined without threads, or if only `candidates` can make the search. */
+  plan(query: Int32Array, k: number, eligible: SlotSet | undefined): PlannedSearch | undefined {
+    const { rows, parameters, vectors } = this.order;
+    const { form } = this.#graph.shape;
+    if (!this.#threaded?.queue.isOpen || rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query))
+      return undefined;
+    const vector = encoded(form, query);
+    const equal = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
+    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, equal.propose));
+    if (equal.slots.size > EQUAL_SLOTS_MAX) return undefined;
+    const { width, most, takesAll } = this.#reach(k, eligible);
+    const bitmap = bitmapOf(eligible, vectors.slots);
+    const equalSlots = Uint32Array.from(equal.slots);
+    const search = { query, vector, k, width, most, takesAll, equalSlots, eligible: bitmap };
+    const cost = searchCost(vectors.shape, parameters, this.#visited(width, most, eligible));
+    return { search, costBytes: costBytesOf(vectors.shape, cost, bitmap) };
+  }
+
+  /** Queues a planned search for the threads. */
+  queue({ search, costBytes }: PlannedSearch): Promise<Hits> {
+    return this.#threaded!.queue.add(search, costBytes);
+  }
+
+  /** Proposes rows near the query. The walk also follows the links of nodes that are gone or not eligible. */
+  async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
+    const { rows } = this.order;
+    const { form } = this.#graph.shape;
+    // A vector outside the range of the codes is far from all codes. Without candidates, the search is exact.
+    if (rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query)) return new Uint32Array(0);
+    const proposals = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
+    const vector = encoded(form, query);
+    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, proposals.propose));
+    await this.#walk(vector, this.#reach(k, eligible), eligible, (found) => this.#propose(found, k, proposals));
+    return proposals.all;
+  }
+
+  async persist(path: string): Promise<void> {
+    const file = await createPayload({ path });
+    try {
+      await this.write(file, 0, undefined);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Writes the graph to a payload, at `offset`. Returns the offset behind it. `rows`: see `GraphToWrite`. */
+  async write(file: PayloadFile, offset: number, rows: number | undefined): Promise<number> {
+    const ordinals = new Uint32Array(this.#graph.count);
+    for (let node = 0; node < ordinals.length; node++) {
+      ordinals[node] = this.#ordinals.get(node);
+      if ((node + 1) % CHECKED_AT_ONCE === 0) await this.order.pause();
+    }
+    return writeGraph(file, offset, { graph: this.#graph, ordinals, rows });
+  }
+
+  async free(): Promise<void> {
+    this.order.vectors.memory.freeBlock(this.region);
+  }
+
+  /** Returns how far a search for `k` rows reaches; see `GraphSearch`. */
+  #reach(k: number, eligible: SlotSet | undefined): Reach {
+    const { rows, parameters } = this.order;
+    const { count } = this.#graph;
+    const width = Math.min(searchWidth(parameters, k + SPARE), WIDTH_MAX, count);
+    const takesAll = eligible === undefined && rows.garbage === 0;
+    return { width, most: takesAll ? width : Math.min(WIDTH_MAX, count), takesAll };
+  }
+
+  /** Estimates how many nodes a search keeps until `width` of them are eligible. */
+  #visited(width: number, most: number, eligible: SlotSet | undefined): number {
+    return eligible === undefined ? width : Math.min(most, (width * this.order.rows.covered.count) / eligible.count);
+  }
+
+  /** Returns the slots of the rows that nodes represent; see `walk` for the nodes. */
+  #slotsOf(nodes: Uint32Array, { k, equalSlots, eligible }: GraphSearch): Uint32Array {
+    const isEligible = (slot: number): boolean => ((eligible[slot >>> 5]! >>> (slot & 31)) & 1) === 1;
+    const proposals = new Proposals(this.order.rows, eligible.length === 0 ? undefined : isEligible, equalSlots);
+    this.#propose(nodes, k, proposals);
+    return proposals.all;
+  }
+
+  /** Proposes the rows of the nearest nodes found: k rows, and those that may be nearer than their codes show. */
+  #propose(found: Uint32Array, k: number, { slots, propose }: Proposals): void {
+    let limit = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
+      this.#equal.ring(this.#ordinals.get(found[at]!), propose);
+      if (slots.size >= k && limit === Number.POSITIVE_INFINITY)
+        limit = doubtfulUpTo(this.#graph.shape.form, found[at + 1]!);
+    }
+  }
+
+  /** Lets a row share the node of another one. Returns false if that has none. */
+  #share(first: number, ordinal: number, isLive: boolean): boolean {
+    const node = this.#nodes.get(first);
+    if (node === NO_NODE) return false;
+    this.#sharing.set(node, this.#liveOf(node) + Number(isLive));
+    this.#nodes.set(ordinal, node);
+    this.#graph.share(node);
+    return true;
+  }
+
+  /** Number of live rows that a node represents. */
+  #liveOf(node: number): number {
+    const isLive = this.order.rows.slotOf(this.#ordinals.get(node)) !== NO_SLOT;
+    return this.#sharing.get(node) ?? Number(isLive);
+  }
+
+  /** Overwrites the vector of a node without a live row. Walks still pass through the node. */
+  #erase(node: number): void {
+    this.#graph.eraseVector(node);
+    this.#equal.erase(this.#ordinals.get(node));
+  }
+
+  async #eraseDead(): Promise<void> {
+    for (let node = 0; node < this.#graph.count; node++) {
+      if (this.#liveOf(node) === 0) this.#erase(node);
+      if ((node + 1) % CHECKED_AT_ONCE === 0) await this.order.pause();
+    }
+  }
+
+  #add(ordinal: number, vector: Int32Array, slot: number): void {
+    this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) =>
+      this.#link(ordinal, vector, slot, scratch, kernel),
+    );
+  }
+
+  #link(ordinal: number, vector: Int32Array, slot: number, { address }: WalkScratch, kernel: Kernel): void {
+    const node = this.#graph.add(vector);
+    this.#graph.setSlot(node, slot);
+    this.#ordinals.set(node, ordinal);
+    this.#nodes.set(ordinal, node);
+    kernel.linkNodes(this.#graph.address, address, 1);
+  }
+
+  async #walk(
+    vector: Int32Array,
+    { width, most, takesAll }: Reach,
+    eligible: SlotSet | undefined,
+    use: (found: Uint32Array) => void,
+  ): Promise<void> {
+    const { vectors, pause } = this.order;
+    const slots = eligible === undefined ? 0 : vectors.slots;
+    const { arena } = this.region;
+    const { address } = this.#graph;
+    const region = this.#scratchRegion(most, slots);
+    try {
+      const scratch = this.#scratchIn(region, most, slots);
+      scratch.prepare(vector, width, takesAll, eligible);
+      const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(this.#graph.shape.form));
+      let count = arena.kernel.walkGraph(address, scratch.address, atOnce) >>> 0;
+      while (count === UNFINISHED) {
+        await pause();
+        count = arena.kernel.continueWalk(address, scratch.address, atOnce) >>> 0;
+      }
+      use(scratch.found(count));
+    } finally {
+      freeScratch(region);
+    }
+  }
+
+  /** Calls `use` with scratch. Throws `unavailable` and `capacity_exceeded`, and has then not called it. */
+  #withScratch<T>(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
+    const region = this.#scratchRegion(most, slots);
+    try {
+      return use(this.#scratchIn(region, most, slots), this.region.arena);
+    } finally {
+      freeScratch(region);
+    }
+  }
+
+  #scratchRegion(most: number, slots: number): Region {
+    return allocateScratch(this.region.arena, walkBytes(this.#graph.shape, most, slots));
+  }
+
+  #scratchIn({ arena, address }: Region, most: number, slots: number): WalkScratch {
+    return new WalkScratch(arena.buffer, this.#graph.shape, address, most, slots);
+  }
+}
+
+/** Returns the components of a row. Its bytes are little-endian, like every machine that runs the kernel. */
+function componentsAt({ vectors }: SegmentOrder, slot: number): Int32Array {
+  const { buffer, byteOffset } = vectors.vectorBytes(slot);
+  return new Int32Array(buffer, byteOffset, vectors.dimension);
+}
+
+/** Throws an Error if a link leads to no node: the kernel would read outside of the graph. */
+async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Promise<void>): Promise<void> {
+  for (let first = 0; first < graph.count; first += CHECKED_AT_ONCE) {
+    const bad = arena.kernel.findBadNode(graph.address, graph.upperWords, first, CHECKED_AT_ONCE) >>> 0;
+    if (bad !== NO_NODE) throw new Error(`an HNSW payload whose node ${bad} has a link to no node`);
+    await pause();
+  }
+}

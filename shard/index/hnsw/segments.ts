@@ -1,0 +1,139 @@
+/**
+ * An HNSW index of several segments, since no graph has room for all of its rows. The last segment absorbs new rows. A search
+ * asks each segment for its nearest rows: threads search them side by side, the event loop one after another.
+ *
+ * ```text
+ * ordinals:  0 … full │ … full │ … last, absorbs
+ * segments:     0          1         2
+ * ```
+ */
+import { type Hits, hitsOfLength } from '../../kernel/scanScratch.js';
+import type { SlotSet } from '../../kernel/slotSet.js';
+import type { Index } from '../kind.js';
+import { mergeSortedHits } from '../mergeSortedHits.js';
+import { NO_SLOT } from '../rows.js';
+import { createPayload } from '../store/payloadFile.js';
+import type { Segment } from './segment.js';
+import type { SegmentRows } from './segmentRows.js';
+
+export interface OpenSegment {
+  readonly segment: Segment;
+  readonly rows: SegmentRows;
+}
+
+/** A segment with rows that a search may find, and those of them that it may find; undefined for all. */
+interface AskedSegment extends OpenSegment {
+  readonly eligible: SlotSet | undefined;
+}
+
+export class Segments implements Index {
+  readonly #segments: readonly OpenSegment[];
+  readonly #last: OpenSegment;
+
+  /** `segments`: those of ascending ordinals, two at least. */
+  constructor(segments: readonly OpenSegment[]) {
+    this.#segments = segments;
+    this.#last = segments.at(-1)!;
+  }
+
+  get bytes(): number {
+    return this.#sum(({ segment }) => segment.bytes);
+  }
+
+  get capacityLeft(): number {
+    return this.#last.segment.capacityLeft;
+  }
+
+  get absorbs(): boolean {
+    return this.#last.segment.absorbs;
+  }
+
+  cost(k: number): number {
+    return this.#sum(({ segment }) => segment.cost(k));
+  }
+
+  absorb(ordinal: number, slot: number): boolean {
+    const { segment, rows } = this.#last;
+    const isFound = segment.absorb(ordinal - rows.first, slot);
+    rows.add(isFound ? slot : NO_SLOT);
+    return isFound;
+  }
+
+  remove(ordinal: number, slot: number): void {
+    const { segment, rows } = this.#segments.findLast((one) => one.rows.first <= ordinal)!;
+    rows.covered.delete(slot);
+    segment.remove(ordinal - rows.first);
+  }
+
+  async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
+    const proposed: Uint32Array[] = [];
+    for (const asked of this.#asked(eligible)) {
+      const slots = await asked.segment.candidates(query, k, asked.eligible);
+      if (isShort(slots.length, k, asked)) return new Uint32Array(0);
+      proposed.push(slots);
+    }
+    return joined(proposed);
+  }
+
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+    const asked = this.#asked(eligible);
+    const planned = asked.map((one) => one.segment.plan(query, k, one.eligible));
+    if (asked.length === 0 || !planned.every((plan) => plan !== undefined)) return undefined;
+    return this.#merged(
+      asked,
+      planned.map((plan, at) => asked[at]!.segment.queue(plan)),
+      k,
+    );
+  }
+
+  async persist(path: string): Promise<void> {
+    const file = await createPayload({ path });
+    try {
+      let offset = 0;
+      for (const { segment, rows } of this.#segments) offset = await segment.write(file, offset, rows.count);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async free(): Promise<void> {
+    await Promise.all(this.#segments.map(({ segment }) => segment.free()));
+  }
+
+  async #merged(asked: readonly AskedSegment[], found: readonly Promise<Hits>[], k: number): Promise<Hits> {
+    // Wait for all, since the index may not change while one reads it.
+    await Promise.allSettled(found);
+    const hits = await Promise.all(found);
+    if (hits.some(({ ids }, at) => isShort(ids.length, k, asked[at]!))) return hitsOfLength(0);
+    return hits.reduce((one, other) => mergeSortedHits(one, other, k));
+  }
+
+  #asked(eligible: SlotSet | undefined): AskedSegment[] {
+    return this.#segments
+      .map(({ segment, rows }) => ({ segment, rows, eligible: eligible?.intersection(rows.covered) }))
+      .filter((one) => countOf(one) > 0);
+  }
+
+  #sum(of: (one: OpenSegment) => number): number {
+    return this.#segments.reduce((sum, one) => sum + of(one), 0);
+  }
+}
+
+/** Number of rows of a segment that a search may find. */
+const countOf = ({ eligible, rows }: AskedSegment): number => (eligible ?? rows.covered).count;
+
+/**
+ * Whether a segment found too few rows, so that it may have missed some. Then the index finds none, and the search is exact: the
+ * other segments may have enough rows, but not the nearest.
+ */
+const isShort = (found: number, k: number, asked: AskedSegment): boolean => found < Math.min(k, countOf(asked));
+
+function joined(parts: readonly Uint32Array[]): Uint32Array {
+  const all = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
