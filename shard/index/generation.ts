@@ -150,7 +150,8 @@ export class Generation {
     this.#readers++;
     try {
       const pause = sliceTurns();
-      const recordIds = new Float64Array(rows.count);
+      // Shared memory reaches the thread that writes the rows without a copy.
+      const recordIds = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT * rows.count));
       const leftOut: number[] = [];
       for (let ordinal = 0; ordinal < recordIds.length; ordinal++) {
         recordIds[ordinal] = rows.recordIdOf(ordinal);

@@ -1,5 +1,18 @@
+import { PagedInts } from '../../kernel/pagedInts.js';
+
 export const NONE = -1;
-const FIRST_CAPACITY = 1024;
+
+/** Number of tables. Each grows by itself: at 8 million rows, growth takes about a millisecond. A power of two. */
+const TABLES = 256;
+const TABLE_SHIFT = 8;
+const FIRST_LENGTH = 8;
+
+/** Hash table with open addressing. Its length is a power of two; at most half of it is used. */
+interface Table {
+  /** One ordinal per ring; NONE in free places. */
+  places: Int32Array;
+  rings: number;
+}
 
 /**
  * Rows by their vectors, as the graph stores them. Rows with equal vectors form a ring, and the graph has one node per ring.
@@ -9,42 +22,41 @@ const FIRST_CAPACITY = 1024;
  * misses the row itself. Takes 12 to 20 bytes a row.
  */
 export class EqualRows {
-  /** Hash table with open addressing: one ordinal per ring. Its length is a power of two; less than half of it is used. */
-  #table = new Int32Array(2 * FIRST_CAPACITY).fill(NONE);
-  #rings = 0;
-  /** For each ordinal the next row of its ring; the row itself if it is alone. */
-  #next = alone(FIRST_CAPACITY);
-  #hashes = new Int32Array(FIRST_CAPACITY);
+  readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ places: emptyPlaces(FIRST_LENGTH), rings: 0 }));
+  #placeCount = TABLES * FIRST_LENGTH;
+  /** For each ordinal the distance to the next row of its ring; 0 if the row is alone. */
+  readonly #next = new PagedInts();
+  readonly #hashes = new PagedInts();
 
   /** `vectorOf`: returns the words of a row's stored vector; undefined for a row that is gone and has no node. */
   constructor(readonly vectorOf: (ordinal: number) => Int32Array | undefined) {}
 
   get bytes(): number {
-    return this.#table.byteLength + this.#next.byteLength + this.#hashes.byteLength;
+    return Int32Array.BYTES_PER_ELEMENT * this.#placeCount + this.#next.bytes + this.#hashes.bytes;
   }
 
   /** Adds an ordinal, which must be new. Returns the first row with an equal vector, which may be gone; NONE without one. */
   add(ordinal: number, vector: Int32Array): number {
-    this.#reserve(ordinal + 1);
     const hash = hashOf(vector);
-    this.#hashes[ordinal] = hash;
-    const mask = this.#table.length - 1;
-    let at = hash & mask;
-    for (; this.#table[at] !== NONE; at = (at + 1) & mask) {
-      const other = this.#table[at]!;
-      if (this.#hashes[other] !== hash || !this.#isEqual(other, vector)) continue;
-      this.#next[ordinal] = this.#next[other]!;
-      this.#next[other] = ordinal;
+    this.#hashes.set(ordinal, hash);
+    const table = this.#roomFor(hash);
+    const { places } = table;
+    let at = placeOf(hash, places);
+    for (; places[at] !== NONE; at = nextPlace(at, places)) {
+      const other = places[at]!;
+      if (this.#hashes.get(other) !== hash || !this.#isEqual(other, vector)) continue;
+      this.#next.set(ordinal, other + this.#next.get(other) - ordinal);
+      this.#next.set(other, ordinal - other);
       return other;
     }
-    this.#table[at] = ordinal;
-    this.#rings++;
+    places[at] = ordinal;
+    table.rings++;
     return NONE;
   }
 
   /** Overwrites the hash of a row whose vector is erased. It is found no more. */
   erase(ordinal: number): void {
-    this.#hashes[ordinal] = 0;
+    this.#hashes.set(ordinal, 0);
   }
 
   /** Calls `visit` for the rows of the ring of `ordinal`, until it returns false. A row that was not added is alone. */
@@ -52,50 +64,50 @@ export class EqualRows {
     let current = ordinal;
     do {
       if (!visit(current)) return;
-      current = this.#next[current] ?? ordinal;
+      current += this.#next.get(current);
     } while (current !== ordinal);
   }
 
   /** Calls `visit` for one row of each ring whose vector has the hash of this one: nearly always an equal vector. */
   find(vector: Int32Array, visit: (ordinal: number) => void): void {
     const hash = hashOf(vector);
-    const mask = this.#table.length - 1;
-    for (let at = hash & mask; this.#table[at] !== NONE; at = (at + 1) & mask)
-      if (this.#hashes[this.#table[at]!] === hash) visit(this.#table[at]!);
+    const { places } = this.#tableOf(hash);
+    for (let at = placeOf(hash, places); places[at] !== NONE; at = nextPlace(at, places))
+      if (this.#hashes.get(places[at]!) === hash) visit(places[at]!);
   }
 
   #isEqual(ordinal: number, vector: Int32Array): boolean {
     return this.vectorOf(ordinal)?.every((word, i) => word === vector[i]) ?? false;
   }
 
-  #reserve(count: number): void {
-    if (count > this.#next.length) {
-      const length = Math.max(count, this.#next.length + (this.#next.length >>> 1));
-      this.#next = copied(this.#next, alone(length));
-      this.#hashes = copied(this.#hashes, new Int32Array(length));
-    }
-    if (2 * (this.#rings + 1) > this.#table.length) this.#rehash();
+  #tableOf(hash: number): Table {
+    return this.#tables[hash & (TABLES - 1)]!;
   }
 
-  #rehash(): void {
-    const old = this.#table;
-    this.#table = new Int32Array(2 * old.length).fill(NONE);
-    const mask = this.#table.length - 1;
+  /** Returns the table of a hash, with a free place for another ring. */
+  #roomFor(hash: number): Table {
+    const table = this.#tableOf(hash);
+    if (2 * (table.rings + 1) > table.places.length) this.#grow(table);
+    return table;
+  }
+
+  #grow(table: Table): void {
+    const old = table.places;
+    const places = emptyPlaces(2 * old.length);
+    this.#placeCount += old.length;
     for (const ordinal of old) {
       if (ordinal === NONE) continue;
-      let at = this.#hashes[ordinal]! & mask;
-      while (this.#table[at] !== NONE) at = (at + 1) & mask;
-      this.#table[at] = ordinal;
+      let at = placeOf(this.#hashes.get(ordinal), places);
+      while (places[at] !== NONE) at = nextPlace(at, places);
+      places[at] = ordinal;
     }
+    table.places = places;
   }
 }
 
-const alone = (count: number): Int32Array<ArrayBuffer> => Int32Array.from({ length: count }, (_, ordinal) => ordinal);
-
-function copied(from: Int32Array, to: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  to.set(from);
-  return to;
-}
+const emptyPlaces = (length: number): Int32Array => new Int32Array(length).fill(NONE);
+const placeOf = (hash: number, { length }: Int32Array): number => (hash >>> TABLE_SHIFT) & (length - 1);
+const nextPlace = (at: number, { length }: Int32Array): number => (at + 1) & (length - 1);
 
 /** MurmurHash3, 32 bits, one word at a time. */
 function hashOf(words: Int32Array): number {

@@ -130,8 +130,11 @@ export class GraphMemory {
     this.#words[at + NEXT] = count;
     this.#words[at + ENTRY] = entry;
     this.upperWords = upperWords;
-    // Release all locks: no thread links now, whatever the file contains.
-    for (let node = 0; node < count; node++) this.#words[this.#slotWord(node) + LOCK] = 0;
+  }
+
+  /** Releases the locks of nodes that were read from a file, whatever it contains: no thread links now. */
+  releaseLocks(from: number, end: number): void {
+    for (let node = from; node < end; node++) this.#words[this.#slotWord(node) + LOCK] = 0;
   }
 
   /** Returns a view of the upper lists. `words`: their length in a saved graph that is to be restored. */

@@ -86,9 +86,9 @@ export interface SavedGraph {
   readonly rows: number;
   /**
    * Fills an empty graph of this shape, whose capacity may differ, and returns the ordinal of each node. Does not check
-   * links. Calls `stepped` before each piece that is read.
+   * links. Awaits `stepped` before each piece that is read.
    */
-  restore(graph: GraphMemory, stepped?: () => void): Promise<Uint32Array>;
+  restore(graph: GraphMemory, stepped: () => void | Promise<void>): Promise<Uint32Array>;
   /** Copies the graph to another payload, as one of several. Returns the offset behind it. Calls `stepped` before each piece. */
   copy(to: PayloadFile, offset: number, stepped: () => void): Promise<number>;
 }
@@ -170,20 +170,30 @@ class StoredGraph implements SavedGraph {
     return this.#contentAt + WORD_BYTES * (count + upperWords) + count * recordBytesOf(shape);
   }
 
-  async restore(graph: GraphMemory, stepped?: () => void): Promise<Uint32Array> {
-    const { count, entry, upperWords, rows } = this.facts;
+  async restore(graph: GraphMemory, stepped: () => void | Promise<void>): Promise<Uint32Array> {
+    const { count, entry, upperWords, shape } = this.facts;
     const ordinals = new Uint32Array(count);
+    const parts = [bytesOf(ordinals), graph.uppers(upperWords), graph.records(count)] as const;
     let offset = this.#contentAt;
-    for (const bytes of [bytesOf(ordinals), graph.uppers(upperWords), graph.records(count)])
-      for (const piece of pieces(bytes)) {
-        stepped?.();
-        await this.#read(piece, offset);
-        offset += piece.length;
-      }
+    const fill = async (piece: Uint8Array): Promise<void> => {
+      await stepped();
+      await this.#read(piece, offset);
+      offset += piece.length;
+    };
+    for (const piece of pieces(parts[0])) {
+      await fill(piece);
+      this.#checkOrdinals(piece);
+    }
+    for (const piece of pieces(parts[1])) await fill(piece);
+    const recordBytes = recordBytesOf(shape);
+    const atOnce = Math.max(1, Math.floor(PIECE_BYTES / recordBytes));
+    for (let first = 0; first < count; first += atOnce) {
+      const end = Math.min(first + atOnce, count);
+      await fill(parts[2].subarray(first * recordBytes, end * recordBytes));
+      graph.releaseLocks(first, end);
+    }
     const sizeBytes = await this.file.sizeBytes();
     if (this.isAlone && sizeBytes !== offset) throw new Error(`an HNSW payload of ${sizeBytes} bytes, not ${offset}`);
-    if (ordinals.some((ordinal) => ordinal >= rows))
-      throw new Error(`an HNSW payload with ordinals of ${rows} and more`);
     graph.restore(count, entry, upperWords);
     return ordinals;
   }
@@ -201,6 +211,12 @@ class StoredGraph implements SavedGraph {
       await to.write(piece, from + apart);
     }
     return this.end + apart;
+  }
+
+  #checkOrdinals({ buffer, byteOffset, byteLength }: Uint8Array): void {
+    const { rows } = this.facts;
+    if (new Uint32Array(buffer, byteOffset, byteLength / WORD_BYTES).some((ordinal) => ordinal >= rows))
+      throw new Error(`an HNSW payload with ordinals of ${rows} and more`);
   }
 
   get #contentAt(): number {

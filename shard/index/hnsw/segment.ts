@@ -88,7 +88,7 @@ export class Segment implements Index {
     const region = memory.allocateBlock(graphBytes(saved.shape));
     try {
       const graph = new GraphMemory(region.arena.buffer, region.address, saved.shape);
-      const ordinals = await saved.restore(graph);
+      const ordinals = await saved.restore(graph, order.pause);
       await checkLinks(region, graph, order.pause);
       const segment = new Segment(order, region, graph);
       await segment.#fill(ordinals);
