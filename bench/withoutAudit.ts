@@ -5,6 +5,7 @@
 import { LogTree } from '../shard/audit/logTree.js';
 import { StateTree, type TreeWrite } from '../shard/audit/stateTree.js';
 import { Blake3 } from '../shared/hashing/blake3.js';
+import { TOGETHER } from '../shared/hashing/longHash.js';
 import { HASH_BYTES } from '../shared/limits.js';
 
 const SHARD = /shard[/\\]main\.js$/;
@@ -16,7 +17,7 @@ const ANY_WRITE: TreeWrite = { kind: 'insert', leaves: 1, oldLeaf: ANY_HASH, new
 
 /** Returns the function that undoes this. The checksum of a large frame stays, since it protects the disk's content. */
 export function takeAuditOut(): () => void {
-  const { hash, hashInto } = Blake3.prototype;
+  const { hash, hashInto, hashTogetherInto } = Blake3.prototype;
   const kept = {
     log: LogTree.prototype.append,
     state: StateTree.prototype.append,
@@ -24,6 +25,8 @@ export function takeAuditOut(): () => void {
   };
   Blake3.prototype.hash = () => ANY_HASH;
   Blake3.prototype.hashInto = (_, target, at) => void target.fill(1, at, at + HASH_BYTES);
+  Blake3.prototype.hashTogetherInto = (_bytes, _starts, _sizeBytes, { target, at }) =>
+    void target.fill(1, at, at + TOGETHER * HASH_BYTES);
   LogTree.prototype.append = () => undefined;
   StateTree.prototype.append = () => undefined;
   // biome-ignore lint/correctness/useYield: a walk that ends at once
@@ -31,7 +34,7 @@ export function takeAuditOut(): () => void {
     return ANY_WRITE;
   };
   return () => {
-    Object.assign(Blake3.prototype, { hash, hashInto });
+    Object.assign(Blake3.prototype, { hash, hashInto, hashTogetherInto });
     LogTree.prototype.append = kept.log;
     StateTree.prototype.append = kept.state;
     StateTree.prototype.pastWrite = kept.writes;

@@ -9,6 +9,7 @@ import { type Event, isUnderKey } from '../../shared/log/event.js';
 import type { StoredFrame } from '../../shared/log/eventLog.js';
 import { type Frame, hashAt, readFrameHeader } from '../../shared/log/frame.js';
 import { Slice } from '../../shared/scheduling/slice.js';
+import { InsertedLeaves } from '../audit/insertedLeaves.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { Opening } from '../snapshot/opening.js';
@@ -164,9 +165,10 @@ export class HistoricalState {
     if (frame.header.firstSequence === 0) this.history.begin(configHashIn(frame, this.opening.config));
     const opened = await this.opening.contents?.open(frame.events);
     try {
+      const leaves = new InsertedLeaves(frame.events);
       for (const [index, event] of frame.events.entries()) {
         if (event.sequence > until) return;
-        if (event.sequence >= this.history.tree.size) this.#applyEvent(event, frame, index);
+        if (event.sequence >= this.history.tree.size) this.#applyEvent(frame, index, leaves);
         const resting = rest();
         if (resting !== undefined) await resting;
       }
@@ -177,8 +179,9 @@ export class HistoricalState {
     this.history.add(frame, position);
   }
 
-  #applyEvent(event: Event, frame: Frame, index: number): void {
-    this.state.apply(event);
+  #applyEvent(frame: Frame, index: number, leaves: InsertedLeaves): void {
+    const event = frame.events[index]!;
+    this.state.apply(event, leaves.at(index));
     this.history.tree.append(hashAt(frame.chainHeads, index));
     this.#describedBytes += EVENT_BYTES + describedBytes(event);
   }

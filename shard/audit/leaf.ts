@@ -1,9 +1,10 @@
 /** Leaves of the state tree: the hash of a record. A permanently deleted record has the empty leaf instead. */
-import { DOMAIN, hash } from '../../shared/hashing/hash.js';
+import { DOMAIN, hash, hashTogetherInto } from '../../shared/hashing/hash.js';
+import { TOGETHER, TOGETHER_BYTES_MAX } from '../../shared/hashing/longHash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES } from '../../shared/limits.js';
 import type { Insert, Replace } from '../../shared/log/event.js';
-import { EXPIRY_BYTES, FLAG } from '../../shared/log/eventLayout.js';
+import { contentBytes, EXPIRY_BYTES, expiryBytes, FLAG } from '../../shared/log/eventLayout.js';
 
 export const RECORD_STATE = { live: 1, tombstoned: 2 } as const;
 export type RecordState = (typeof RECORD_STATE)[keyof typeof RECORD_STATE];
@@ -57,40 +58,61 @@ const encryptedView = new DataView(encryptedMessage.buffer);
  * ```
  */
 export function leafHash(record: LeafRecord): Uint8Array {
+  const end = writeLeaf(record, 0);
+  return hash(message.subarray(0, end));
+}
+
+/** Writes the hashed message of a record from `at` on, and returns its end. */
+function writeLeaf(record: LeafRecord, at: number): number {
   const { vector, metadata, text, externalId, expiresAtMs } = record;
-  const metadataAt = VECTOR_AT + vector.length;
+  const metadataAt = at + VECTOR_AT + vector.length;
   const textAt = metadataAt + (metadata?.length ?? 0);
   const externalIdAt = textAt + (text?.length ?? 0);
   const fieldsEnd = externalIdAt + (externalId?.length ?? 0);
   const end = fieldsEnd + (expiresAtMs === undefined ? 0 : EXPIRY_BYTES);
   if (end > message.length) grow(end);
-  message[0] = DOMAIN.stateLeaf;
-  writeFields(message, view, record);
-  message[AT.flags] =
+  message[at] = DOMAIN.stateLeaf;
+  writeFields(message, view, record, at);
+  message[at + AT.flags] =
     (metadata === null ? 0 : FLAG.metadata) |
     (text === null ? 0 : FLAG.text) |
     (externalId === null ? 0 : FLAG.externalId) |
     flagOf(expiresAtMs);
-  view.setUint32(AT.dimension, vector.length / 4, true);
-  view.setUint32(AT.metadataLength, metadata?.length ?? 0, true);
-  view.setUint32(AT.textLength, text?.length ?? 0, true);
-  message.set(vector, VECTOR_AT);
+  message[at + AT.flags + 1] = 0;
+  view.setUint32(at + AT.dimension, vector.length / 4, true);
+  view.setUint32(at + AT.metadataLength, metadata?.length ?? 0, true);
+  view.setUint32(at + AT.textLength, text?.length ?? 0, true);
+  message.set(vector, at + VECTOR_AT);
   if (metadata !== null) message.set(metadata, metadataAt);
   if (text !== null) message.set(text, textAt);
   if (externalId !== null) message.set(externalId, externalIdAt);
   if (expiresAtMs !== undefined) writeU64(view, fieldsEnd, expiresAtMs);
-  return hash(message.subarray(0, end));
+  return end;
 }
 
-/**
- * Returns the leaf of a record with this content. Fields are listed, since a spread of the event costs as much as the
- * hash.
- */
-export function leafOfContent(event: Insert | Replace): Uint8Array {
+/** Returns the leaf of a record with this content. */
+export const leafOfContent = (event: Insert | Replace): Uint8Array => leafHash(leafRecordOf(event));
+
+/** Returns the fields of a record with this content. They are listed, since a spread of the event costs as much as the hash. */
+function leafRecordOf(event: Insert | Replace): LeafRecord {
   const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text, externalId, expiresAtMs } = event;
-  const state = RECORD_STATE.live;
-  return leafHash({ state, id, tag, insertedMs, vector, metadata, text, externalId, expiresAtMs });
+  return { state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text, externalId, expiresAtMs };
 }
+
+/** Returns the leaves of so many records, one after another, if their messages have one size: they are hashed together. */
+export function leavesTogether(events: readonly Insert[]): Uint8Array | undefined {
+  const sizeBytes = leafBytes(events[0]!);
+  if (sizeBytes > TOGETHER_BYTES_MAX || events.some((event) => leafBytes(event) !== sizeBytes)) return undefined;
+  const target = new Uint8Array(TOGETHER * HASH_BYTES);
+  const starts = events.map((event, i) => {
+    writeLeaf(leafRecordOf(event), i * sizeBytes);
+    return i * sizeBytes;
+  });
+  hashTogetherInto(message, starts, sizeBytes, { target, at: 0 });
+  return target;
+}
+
+const leafBytes = (event: Insert): number => VECTOR_AT + contentBytes(event) + expiryBytes(event);
 
 /**
  * Returns the leaf of an encrypted record; a shred of its key does not change it: H(0x18 ‖ u8 state ‖ u8 flags ‖
@@ -107,7 +129,7 @@ export const underKeyLeafHash = (record: Omit<EncryptedLeaf, 'tag'>): Uint8Array
 
 function keyedLeafHash(domain: number, record: EncryptedLeaf): Uint8Array {
   encryptedMessage[0] = domain;
-  writeFields(encryptedMessage, encryptedView, record);
+  writeFields(encryptedMessage, encryptedView, record, 0);
   encryptedMessage.set(record.keyId, KEY_ID_AT);
   encryptedMessage.set(record.contentHash, CONTENT_HASH_AT);
   const { expiresAtMs } = record;
@@ -128,15 +150,17 @@ export function encryptedContentHash(nonce: Uint8Array, ciphertext: Uint8Array):
   return hash(content);
 }
 
-function writeFields(bytes: Uint8Array, into: DataView, { state, id, tag, insertedMs }: LeafFields): void {
-  bytes[AT.state] = state;
-  writeU64(into, AT.id, id);
-  writeU64(into, AT.tag, tag);
-  writeU64(into, AT.insertedMs, insertedMs);
+function writeFields(bytes: Uint8Array, into: DataView, { state, id, tag, insertedMs }: LeafFields, at: number): void {
+  bytes[at + AT.state] = state;
+  writeU64(into, at + AT.id, id);
+  writeU64(into, at + AT.tag, tag);
+  writeU64(into, at + AT.insertedMs, insertedMs);
 }
 
-/** Grows the message for the largest record so far. It is kept, since the next record is likely of that size. */
+/** Grows the room for messages. It is kept, since the next records are likely of that size. */
 function grow(sizeBytes: number): void {
+  const before = message;
   message = new Uint8Array(2 ** Math.ceil(Math.log2(sizeBytes)));
+  message.set(before);
   view = new DataView(message.buffer);
 }

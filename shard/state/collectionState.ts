@@ -76,15 +76,18 @@ export class CollectionState extends RecordsUnderKeys {
     return this.tree.changedBy(recordId - 1) || this.versions.bornBy(recordId);
   }
 
-  /** Applies an event. Throws Damaged if it cannot follow the earlier ones: then the log was tampered with. */
-  apply(event: Event): void {
+  /**
+   * Applies an event. Throws Damaged if it cannot follow the earlier ones: then the log was tampered with. `leaf`: that of an
+   * insert, if it is known.
+   */
+  apply(event: Event, leaf?: Uint8Array): void {
     this.versions.happened(event.sequence, event.timeMs);
     if (event.type !== 'deleteMany') this.#deletions = event.type === 'delete' ? this.#deletions + 1 : 0;
     switch (event.type) {
       case 'genesis':
         return;
       case 'insert':
-        this.#insert(event);
+        this.#insert(event, leaf ?? leafOfContent(event));
         return;
       case 'replace':
         this.#replace(event);
@@ -174,7 +177,7 @@ export class CollectionState extends RecordsUnderKeys {
     this.large = undefined;
   }
 
-  #insert(event: Insert): void {
+  #insert(event: Insert, leaf: Uint8Array): void {
     const { sequence, externalId } = event;
     this.assertNext(event);
     if (externalId !== null && this.externalIds.find(externalId) !== undefined)
@@ -183,7 +186,7 @@ export class CollectionState extends RecordsUnderKeys {
     this.slots.push(slot);
     this.expiries.set(event.recordId, event.expiresAtMs);
     this.versions.born(sequence);
-    this.tree.append(leafOfContent(event));
+    this.tree.append(leaf);
     this.vectors.publish(slot);
     this.remember(event);
   }

@@ -29,6 +29,7 @@ import type { Receipt } from '../../shared/model/receipt.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, Slice, sliceTurns } from '../../shared/scheduling/slice.js';
+import { InsertedLeaves } from '../audit/insertedLeaves.js';
 import type { CollectionState } from './collectionState.js';
 import type { CommitBuilder } from './commitBuilder.js';
 import { LogHistory } from './logHistory.js';
@@ -241,8 +242,7 @@ export class Journal {
     if (this.sequence === 0) return;
     if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
     await this.#assertEnd();
-    const { history, log } = this;
-    const first = await orGone(readStored(log, history.frame(0).position, this.times.clock));
+    const first = await orGone(readStored(this.log, this.history.frame(0).position, this.times.clock));
     if (first === undefined) throw lostBeginning();
   }
 
@@ -362,13 +362,13 @@ export class Journal {
 
   async #applyEvents(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { events } = frame;
-    const slice = new Slice(this.times.clock);
+    const [slice, leaves] = [new Slice(this.times.clock), new InsertedLeaves(events)];
     let inTree = 0;
     for (let index = 0; index < events.length; index++) {
       const event = events[index]!;
       this.onStep?.(event.sequence);
       if (this.state.isLarge(event)) await this.#applyLarge(event, slice);
-      else this.state.apply(event);
+      else this.state.apply(event, leaves.at(index));
       this.#seen = event.sequence;
       if (event.type === 'shredKey') this.onShred?.(toHex(event.keyId));
       // In steps: a later read of the root would do all of it at once.

@@ -58,6 +58,16 @@ export class Blake3 {
     target.set(this.#digest, at);
   }
 
+  /** Writes the hashes of four messages of one size to `target` from `at` on: see `LongHash`. */
+  hashTogetherInto(
+    bytes: Uint8Array,
+    starts: ArrayLike<number>,
+    sizeBytes: number,
+    { target, at }: { readonly target: Uint8Array; readonly at: number },
+  ): void {
+    target.set(this.#long.hashTogether(bytes, starts, sizeBytes), at);
+  }
+
   /** Hashes a message of at least LONG_BYTES in steps: see `LongHash`. */
   steps(message: Uint8Array): Generator<number, Uint8Array> {
     return this.#long.steps(message);

@@ -44,6 +44,17 @@ export const hash = (message: Uint8Array): Uint8Array => whole.hash(message);
 export const hashInto = (message: Uint8Array, target: Uint8Array, at: number): void =>
   whole.hashInto(message, target, at);
 
+/**
+ * Writes the hashes of four messages of `sizeBytes`, which begin at `starts` of `bytes`, to `target` from `at` on. Takes about half
+ * the time of four calls of `hashInto`.
+ */
+export const hashTogetherInto = (
+  bytes: Uint8Array,
+  starts: ArrayLike<number>,
+  sizeBytes: number,
+  to: { readonly target: Uint8Array; readonly at: number },
+): void => whole.hashTogetherInto(bytes, starts, sizeBytes, to);
+
 /** Hashes a long message, as `LongHash.steps`. */
 export const hashSteps = (message: Uint8Array): Generator<number, Uint8Array> => whole.steps(message);
 

@@ -3,7 +3,8 @@
  * equal.
  */
 import { Malformed } from '../errors/malformed.js';
-import { DOMAIN, EMPTY_HASH, hash, hashInto } from '../hashing/hash.js';
+import { DOMAIN, EMPTY_HASH, hash, hashInto, hashTogetherInto } from '../hashing/hash.js';
+import { TOGETHER, TOGETHER_BYTES_MAX } from '../hashing/longHash.js';
 import { HASH_BYTES } from '../limits.js';
 import type { Actor } from '../model/actor.js';
 import { ACTOR_BYTES_MAX, encodeActor } from './actorCodec.js';
@@ -41,24 +42,31 @@ const domainOf = (actor: Actor | null): number => (actor === null ? DOMAIN.chain
 
 /**
  * A walk along the chain over the events of one frame, for writing and for reading. It makes no object for each event: a
- * frame may have thousands.
+ * frame may have thousands. Events of one size that follow each other are hashed four at a time: `finish` hashes the rest.
  */
 export class ChainWalk {
   /** 32 bytes an event, like `chainHeads`. */
   readonly eventHashes: Uint8Array;
   readonly chainHeads: Uint8Array;
-  /** The chain head after the last event: a view, which the next step changes. */
+  /** The chain head after the last hashed event: a view, which the next steps change. */
   readonly chainHead: Uint8Array;
   /** Room for the hashed message: domain, head, event hash, actor. */
   readonly #room = new Uint8Array(LINK_BYTES + ACTOR_BYTES_MAX);
   /** The hashed message, which ends with the present actor. */
-  #link = this.#room.subarray(0, LINK_BYTES);
+  #message = this.#room.subarray(0, LINK_BYTES);
   #nextSequence: number;
   #lastTimeMs: number;
+  /** Events that are hashed. */
   #events = 0;
+  /** Where the messages of the events that are not hashed begin, and the size of each. */
+  readonly #starts = new Uint32Array(TOGETHER);
+  #waiting = 0;
+  #sizeBytes = 0;
 
+  /** The chain over the events of `frame`, which continues a log that ends at `before`. */
   constructor(
     private readonly before: LogEnd,
+    private readonly frame: Uint8Array,
     events: number,
   ) {
     this.eventHashes = new Uint8Array(events * HASH_BYTES);
@@ -72,30 +80,53 @@ export class ChainWalk {
 
   /** Sets the actor of the next events, as its bytes; null: they are of version 1. */
   setActor(actorBytes: Uint8Array | null): void {
+    this.finish();
     const bytes = actorBytes ?? NO_ACTOR;
     this.#room[0] = actorBytes === null ? DOMAIN.chain : DOMAIN.actorChain;
     this.#room.set(bytes, LINK_BYTES);
-    this.#link = this.#room.subarray(0, LINK_BYTES + bytes.length);
+    this.#message = this.#room.subarray(0, LINK_BYTES + bytes.length);
   }
 
   /**
-   * Takes the event whose bytes are `from` to `end` of `frame`. Throws Malformed if it cannot come next. The event is hashed
+   * Takes the event whose bytes are `from` to `end` of the frame. Throws Malformed if it cannot come next. The event is hashed
    * without a copy: the byte before it is the high byte of its length. That is zero, since events are shorter than 2^24 bytes,
    * and zero is the domain byte of a log leaf.
    */
-  step(event: Event, frame: Uint8Array, from: number, end: number): void {
+  step(event: Event, from: number, end: number): void {
     if (event.sequence !== this.#nextSequence)
       throw new Malformed(`event ${event.sequence} is in the place of event ${this.#nextSequence}`, from);
     if (event.timeMs < this.#lastTimeMs)
       throw new Malformed(`event ${event.sequence} is older than the one before it`, from);
-    const at = this.#events * HASH_BYTES;
-    hashInto(frame.subarray(from - 1, end), this.eventHashes, at);
-    this.#room.set(this.eventHashes.subarray(at, at + HASH_BYTES), EVENT_HASH_AT);
-    hashInto(this.#link, this.#room, HEAD_AT);
-    this.chainHeads.set(this.chainHead, at);
-    this.#events++;
+    const sizeBytes = end - from + 1;
+    if (sizeBytes !== this.#sizeBytes) this.finish();
+    this.#sizeBytes = sizeBytes;
+    this.#starts[this.#waiting++] = from - 1;
+    if (this.#waiting === TOGETHER || sizeBytes > TOGETHER_BYTES_MAX) this.finish();
     this.#nextSequence++;
     this.#lastTimeMs = event.timeMs;
+  }
+
+  /** Hashes the events that wait for others of their size. */
+  finish(): void {
+    const { frame, eventHashes: target } = this;
+    const first = this.#events;
+    if (this.#waiting === TOGETHER)
+      hashTogetherInto(frame, this.#starts, this.#sizeBytes, { target, at: first * HASH_BYTES });
+    else
+      for (let i = 0; i < this.#waiting; i++) {
+        const start = this.#starts[i]!;
+        hashInto(frame.subarray(start, start + this.#sizeBytes), target, (first + i) * HASH_BYTES);
+      }
+    this.#events += this.#waiting;
+    this.#waiting = 0;
+    for (let event = first; event < this.#events; event++) this.#link(event * HASH_BYTES);
+  }
+
+  /** Links the event whose hash is at `at`. */
+  #link(at: number): void {
+    this.#room.set(this.eventHashes.subarray(at, at + HASH_BYTES), EVENT_HASH_AT);
+    hashInto(this.#message, this.#room, HEAD_AT);
+    this.chainHeads.set(this.chainHead, at);
   }
 
   /** The end of the log with the frame of `frameBytes`. */

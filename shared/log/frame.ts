@@ -130,7 +130,7 @@ export async function buildFrame(
   const pacer = new Pacer(pause);
   const target = byteView(new Uint8Array(frameSizeBytes(events)));
   writeHeader(target, events.length, before, liveRecords);
-  const walk = new ChainWalk(before, events.length);
+  const walk = new ChainWalk(before, target.bytes, events.length);
   const actors = new FrameActors(target, walk);
   let at: number = FRAME.events;
   for (const event of events) {
@@ -138,9 +138,10 @@ export async function buildFrame(
     const end = writeEvent(event, target, from);
     target.view.setUint32(at, end - from, true);
     at = actors.write(event.actor, end);
-    walk.step(event, target.bytes, from, end);
+    walk.step(event, from, end);
     if (pacer.spend(end - from + EVENT_COST_BYTES)) await pacer.rest();
   }
+  walk.finish();
   const { bytes } = target;
   bytes.set(walk.chainHead, bytes.length - FRAME_TAIL_BYTES);
   bytes.set(await frameChecksum(bytes, pacer), bytes.length - CHECKSUM_BYTES);
@@ -173,7 +174,7 @@ export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Paus
   if (header.events * EVENT_PREFIX_BYTES > eventsEnd - FRAME.events)
     throw new Malformed(`${header.events} events do not fit the frame`, FRAME.count);
   const events: Event[] = [];
-  const walk = new ChainWalk(before, header.events);
+  const walk = new ChainWalk(before, source.bytes, header.events);
   const actors = new FrameActors(source, walk);
   let at: number = FRAME.events;
   while (events.length < header.events) {
@@ -181,11 +182,12 @@ export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Paus
     const end = eventEnd(source, at, eventsEnd);
     at = actors.read(from, end, eventsEnd);
     const event = readEvent(source, from, end, actors.actor);
-    walk.step(event, source.bytes, from, end);
+    walk.step(event, from, end);
     events.push(event);
     if (pacer.spend(at - from + EVENT_COST_BYTES)) await pacer.rest();
   }
   if (at !== eventsEnd) throw new Malformed('bytes after the last event', at);
+  walk.finish();
   if (!isSame(walk.chainHead, header.chainHeadAfter))
     throw new Malformed('the events do not lead to the chain head that the frame ends with', eventsEnd);
   const { eventHashes, chainHeads } = walk;

@@ -2,7 +2,8 @@
  * BLAKE3 of messages that the host writes to memory (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: "BLAKE3: one function, fast
  * everywhere", 2020). Four chunks, or four parents, are hashed side by side, each in its own lane of a vector.
  *
- * A long message is hashed in pieces of 64 chunks. Each piece is a whole subtree. The host keeps their values in a list.
+ * A long message is hashed in pieces of 64 chunks. Each piece is a whole subtree. The host keeps their values in a list. Four
+ * messages of one size are hashed together, each in its lane.
  *
  * Memory: values of four lanes | their message words | orders of words | digest | values of a piece | piece | room | list.
  */
@@ -18,6 +19,8 @@ const LIST: usize = 8192 + 65536 + 4096;
 const BLOCK_BYTES: u32 = 64;
 const CHUNK_BYTES: u32 = 1024;
 const VALUE_BYTES: usize = 32;
+/** The values of the chunks of one of four messages. */
+const VALUES_BYTES: usize = 16 * VALUE_BYTES;
 const VECTOR_BYTES: usize = 16;
 const ROUNDS: usize = 7;
 /** Bytes of the addresses of 16 message words. */
@@ -115,11 +118,11 @@ export function prepare(): void {
 }
 
 /**
- * Hashes four messages of `sizeBytes`, `stride` bytes apart, and writes their values to `out`. Zeros must follow each up to the end
- * of its block. `counter` is that of the first, `step` the difference between two. `flags`: of each block; `first` and `last`: of
- * these blocks.
+ * Hashes four messages of `sizeBytes`, `stride` bytes apart, and writes their values to `out`, `outStride` bytes apart. Zeros must follow each up to the end
+ * of its block. `counter` is that of the first, `step` the difference between two. Each block
+ * gets `flags`. The first and the last block get others too.
  */
-function hashFour(at: usize, stride: usize, sizeBytes: u32, counter: u32, step: u32, flags: u32, first: u32, last: u32, out: usize): void {
+function hashFour(at: usize, stride: usize, sizeBytes: u32, counter: u32, step: u32, flags: u32, first: u32, last: u32, out: usize, outStride: usize = VALUE_BYTES): void {
   v128.store(laneAt(0), i32x4.splat(IV_0));
   v128.store(laneAt(1), i32x4.splat(IV_1));
   v128.store(laneAt(2), i32x4.splat(IV_2));
@@ -232,15 +235,15 @@ function hashFour(at: usize, stride: usize, sizeBytes: u32, counter: u32, step: 
     at += BLOCK_BYTES;
     now = flags;
   }
-  storeValues(out);
+  storeValues(out, outStride);
 }
 
-/** Stores the values of the four lanes one after another. */
-function storeValues(out: usize): void {
+/** Stores the values of the four lanes, `stride` bytes apart. */
+function storeValues(out: usize, stride: usize): void {
   for (let i: usize = 0; i < 2; i++)
     storeTransposed(
       out + i * VECTOR_BYTES,
-      VALUE_BYTES,
+      stride,
       v128.load(laneAt(4 * i)),
       v128.load(laneAt(4 * i + 1)),
       v128.load(laneAt(4 * i + 2)),
@@ -292,6 +295,36 @@ export function hashPiece(pieceBytes: u32, counter: u32, isWhole: bool): void {
 /** Joins the values of all pieces of a message, which are in the list, to the digest. */
 export function joinPieces(pieces: u32): void {
   joinValues(LIST, pieces, ROOT);
+}
+
+/**
+ * Hashes four messages of `sizeBytes`, at most 16 chunks. They are `stride` bytes apart in the piece, each with room for another
+ * block. The hashes are in the digest, one after another.
+ */
+export function hashMessages(sizeBytes: u32, stride: usize): void {
+  for (let message: usize = 0; message < 4; message++) memory.fill(PIECE + message * stride + sizeBytes, 0, BLOCK_BYTES);
+  const chunks = max<u32>(1, (sizeBytes + CHUNK_BYTES - 1) / CHUNK_BYTES);
+  for (let chunk: u32 = 0; chunk < chunks; chunk++)
+    hashFour(
+      PIECE + chunk * CHUNK_BYTES, stride, min(CHUNK_BYTES, sizeBytes - chunk * CHUNK_BYTES), chunk, 0,
+      0, CHUNK_START, CHUNK_END | (chunks == 1 ? ROOT : 0), VALUES + VALUE_BYTES * usize(chunk), VALUES_BYTES,
+    );
+  for (let count = chunks; count > 1; count = (count >> 1) + (count & 1)) {
+    const pairs = count >> 1;
+    for (let pair: u32 = 0; pair < pairs; pair++)
+      hashFour(
+        VALUES + 2 * VALUE_BYTES * usize(pair), VALUES_BYTES, BLOCK_BYTES, 0, 0,
+        PARENT, 0, count == 2 ? ROOT : 0, VALUES + VALUE_BYTES * usize(pair), VALUES_BYTES,
+      );
+    if (count & 1) copyValues(VALUES + VALUE_BYTES * usize(count - 1), VALUES + VALUE_BYTES * usize(pairs), VALUES_BYTES);
+  }
+  copyValues(VALUES, DIGEST, VALUE_BYTES);
+}
+
+/** Copies the value of each of the four messages. */
+function copyValues(from: usize, to: usize, toStride: usize): void {
+  for (let message: usize = 0; message < 4; message++)
+    memory.copy(to + message * toStride, from + message * VALUES_BYTES, VALUE_BYTES);
 }
 
 export function digestAt(): usize {

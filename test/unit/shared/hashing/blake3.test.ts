@@ -2,8 +2,8 @@
 /** BLAKE3 of short messages through the package's WebAssembly, and of long ones in lanes, compared with the package. */
 import blake3 from 'blake3';
 import { expect } from 'chai';
-import { hash, hashInto, hashSteps, toHex } from '../../../../shared/hashing/hash.js';
-import { LONG_BYTES } from '../../../../shared/hashing/longHash.js';
+import { hash, hashInto, hashSteps, hashTogetherInto, toHex } from '../../../../shared/hashing/hash.js';
+import { LONG_BYTES, TOGETHER_BYTES_MAX } from '../../../../shared/hashing/longHash.js';
 import { HASH_BYTES } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
@@ -74,6 +74,19 @@ describe('the BLAKE3 hash', () => {
       const from = random.int(MESSAGE_BYTES_MAX);
       const message = bytes.subarray(from, from + random.int(MESSAGE_BYTES_MAX));
       expect(toHex(hash(message))).to.equal(expected(message));
+    }
+  });
+
+  it("equals the package's hash for each of four messages together, at every length", () => {
+    const random = seededRandom(testSeed());
+    const bytes = Uint8Array.from({ length: 8 * TOGETHER_BYTES_MAX }, () => random.int(256));
+    const lengths = [...LENGTHS, ...Array.from({ length: ROUNDS }, () => random.int(TOGETHER_BYTES_MAX))];
+    for (const length of [...lengths, TOGETHER_BYTES_MAX].filter((length) => length <= TOGETHER_BYTES_MAX)) {
+      const starts = Array.from({ length: 4 }, () => random.int(bytes.length - length));
+      const target = new Uint8Array(5 * HASH_BYTES);
+      hashTogetherInto(bytes, starts, length, { target, at: HASH_BYTES });
+      const hashes = starts.map((start) => expected(bytes.subarray(start, start + length))).join('');
+      expect(toHex(target), `${length} bytes`).to.equal('00'.repeat(HASH_BYTES) + hashes);
     }
   });
 

@@ -1,0 +1,46 @@
+// Covers: shard/audit/insertedLeaves.ts, shard/audit/leaf.ts
+import { expect } from 'chai';
+import { InsertedLeaves } from '../../../../shard/audit/insertedLeaves.js';
+import { leafOfContent } from '../../../../shard/audit/leaf.js';
+import { toHex } from '../../../../shared/hashing/hash.js';
+import type { Event, Insert } from '../../../../shared/log/event.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+
+const FRAMES = 200;
+const EVENTS_MAX = 20;
+
+describe('the leaves of the inserts of a frame', () => {
+  const random = seededRandom(testSeed());
+  const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
+  const field = (isMissing: boolean): Uint8Array | null => (isMissing ? null : bytes(random.int(3)));
+
+  /** An insert, of one of a few sizes in a small frame. */
+  function insert(recordId: number, dimension: number, isPlain: boolean): Insert {
+    return {
+      ...{ type: 'insert', sequence: recordId, timeMs: random.int(2 ** 40), actor: null, recordId, requestId: null },
+      ...{ tag: random.int(2 ** 50), vector: bytes(4 * dimension) },
+      ...{ metadata: field(isPlain), text: field(isPlain), externalId: field(isPlain) },
+      ...(random.int(4) === 0 && !isPlain ? { expiresAtMs: 1 + random.int(2 ** 40) } : {}),
+    };
+  }
+
+  it('are those of each insert alone, whatever the sizes and the other events', () => {
+    let together = 0;
+    for (let frame = 0; frame < FRAMES; frame++) {
+      const dimension = 1 + random.int(random.int(10) === 0 ? 4_096 : 300);
+      const isPlain = random.int(2) === 0;
+      const events = Array.from({ length: 1 + random.int(EVENTS_MAX) }, (_, i): Event => {
+        const other: Event = { type: 'delete', sequence: i + 1, timeMs: 0, actor: null, recordId: 1 };
+        return random.int(12) === 0 ? other : insert(i + 1, dimension, isPlain);
+      });
+      const leaves = new InsertedLeaves(events);
+      for (let index = random.int(3); index < events.length; index += random.int(9) === 0 ? 2 : 1) {
+        const leaf = leaves.at(index);
+        if (leaf === undefined) continue;
+        together++;
+        expect(toHex(leaf), `event ${index} of frame ${frame}`).to.equal(toHex(leafOfContent(events[index] as Insert)));
+      }
+    }
+    expect(together).to.be.above(FRAMES);
+  });
+});
