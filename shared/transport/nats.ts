@@ -2,6 +2,7 @@
 import type { Subscription } from 'nats';
 import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
+import { type DividedBody, PartialRequests } from './natsParts.js';
 import { NatsRequests } from './natsRequests.js';
 import { headersOf, NatsServing, newServedCounts } from './natsServing.js';
 import { SenderClocks } from './senderClocks.js';
@@ -29,6 +30,8 @@ export class NatsTransport implements Transport {
   readonly #servings = new Set<NatsServing>();
   /** Reply subjects of all requests in progress: a subject that is served again may be asked about earlier ones. */
   readonly #replies = new Set<string>();
+  readonly #partial = new PartialRequests(this.#replies);
+  readonly #answers = new Map<string, DividedBody>();
   readonly #listening = new Set<Subscription>();
   readonly #otherVersions = new Set<string>();
   #closed = false;
@@ -72,6 +75,8 @@ export class NatsTransport implements Transport {
       otherVersions: this.#otherVersions,
       maxPayloadBytes: () => this.maxPayloadBytes,
       replies: this.#replies,
+      partial: this.#partial,
+      answers: this.#answers,
     });
     this.#servings.add(serving);
     return this.#known(async () => {

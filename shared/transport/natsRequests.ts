@@ -8,6 +8,15 @@ import { overloaded } from '../errors/overloaded.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { fromNats } from '../nats/natsError.js';
 import { ASKS_AFTER_HEADER, LOST_TOKEN, packTokens, unpackTokens } from './askingAfter.js';
+import {
+  CONFIRMATION,
+  DividedBody,
+  isConfirmation,
+  isDivided,
+  PartialBody,
+  type PartPlace,
+  partPlaceOf,
+} from './natsParts.js';
 import { AnswerLost, NotServed } from './transportErrors.js';
 
 interface Asked {
@@ -16,6 +25,10 @@ interface Asked {
   readonly deadlineMs: number;
   readonly resolve: (body: Uint8Array) => void;
   readonly reject: (error: VouchError) => void;
+  /** The body, while its parts are sent. */
+  divided?: DividedBody;
+  /** The parts of the answer that have arrived. */
+  answer?: PartialBody;
 }
 
 /** Interval of checks of deadlines: a request may be rejected so much later. */
@@ -59,20 +72,32 @@ export class NatsRequests {
       return Promise.reject(overloaded('messages'));
     return new Promise((resolve, reject) => {
       const token = (++this.#lastToken).toString(36);
-      this.#asked.set(token, { subject, sizeBytes, deadlineMs, resolve, reject });
+      const asked: Asked = { subject, sizeBytes, deadlineMs, resolve, reject };
+      this.#asked.set(token, asked);
       this.#askedBytes += sizeBytes;
       this.#sweeping ??= setTimeout(() => this.#sweep(), SWEEP_MS);
+      const reply = `${this.#inbox}.${token}`;
+      const failed = (error: unknown): void => this.#settled(token)?.reject(fromNats(error));
+      if (isDivided(subject, body)) {
+        asked.divided = new DividedBody(body, headers, (part) =>
+          this.connection.nc.publish(subject, part, { reply, headers }),
+        );
+        asked.divided.send().catch(failed);
+        return;
+      }
       try {
-        this.connection.nc.publish(subject, body, { reply: `${this.#inbox}.${token}`, headers });
+        this.connection.nc.publish(subject, body, { reply, headers });
       } catch (error) {
-        this.#settled(token);
-        reject(fromNats(error));
+        failed(error);
       }
     });
   }
 
   failAll(error: VouchError): void {
-    for (const { reject } of this.#asked.values()) reject(error);
+    for (const { divided, reject } of this.#asked.values()) {
+      divided?.cancel();
+      reject(error);
+    }
     this.#asked.clear();
     this.#askedBytes = 0;
     clearTimeout(this.#sweeping);
@@ -81,6 +106,16 @@ export class NatsRequests {
 
   #answered(msg: Msg): void {
     const token = msg.subject.slice(this.#inbox.length + 1);
+    const { headers } = msg;
+    if (isConfirmation(headers)) {
+      this.#asked.get(token)?.divided?.confirm();
+      return;
+    }
+    const place = partPlaceOf(msg, this.connection.maxPayloadBytes);
+    if (place !== undefined) {
+      this.#takePart(token, msg.data, place);
+      return;
+    }
     const asked = this.#settled(token);
     if (!asked) {
       if (token !== LOST_TOKEN) return;
@@ -88,16 +123,34 @@ export class NatsRequests {
       return;
     }
     const body = msg.data;
-    // Errors are in the headers of an empty answer; other answers have no headers.
-    const headers = body.length === 0 ? msg.headers : undefined;
+    // Errors are in the headers of an empty answer; other whole answers have no headers.
     if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NotServed());
     else if (headers?.has(ServiceErrorCodeHeader)) asked.reject(unavailable(headers.get(ServiceErrorHeader)));
     else asked.resolve(body);
   }
 
+  #takePart(token: string, part: Uint8Array, place: PartPlace): void {
+    const asked = this.#asked.get(token);
+    if (asked === undefined) return;
+    asked.answer ??= new PartialBody(place.bodyBytes);
+    const body = asked.answer.add(part, place.offset);
+    if (body === undefined) this.#confirm(asked.subject, token);
+    else this.#settled(token)?.resolve(body);
+  }
+
+  /** Confirms a part of an answer. */
+  #confirm(subject: string, token: string): void {
+    try {
+      this.connection.nc.publish(subject, Buffer.from(`${this.#inbox}.${token}`), { headers: CONFIRMATION });
+    } catch (error) {
+      this.connection.logger.debug({ subject, error: messageOf(error) }, 'a part of an answer could not be confirmed');
+    }
+  }
+
   #settled(token: string): Asked | undefined {
     const asked = this.#asked.get(token);
     if (asked !== undefined) {
+      asked.divided?.cancel();
       this.#asked.delete(token);
       this.#askedBytes -= asked.sizeBytes;
     }

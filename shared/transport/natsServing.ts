@@ -12,6 +12,14 @@ import { messageOf } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { isAnswerable } from '../nats/roles.js';
 import { ASKS_AFTER_HEADER, packTokens, unpackTokens } from './askingAfter.js';
+import {
+  CONFIRMATION,
+  DividedBody,
+  isConfirmation,
+  isDivided,
+  type PartialRequests,
+  partPlaceOf,
+} from './natsParts.js';
 import type { SenderClocks } from './senderClocks.js';
 import { ENDPOINTS, type Endpoint, endpointOf } from './subjects.js';
 import { type Envelope, type Handler, packedBody, type Serving } from './transport.js';
@@ -60,6 +68,9 @@ interface ServingContext {
   readonly maxPayloadBytes: () => number;
   /** Reply subjects of the requests in progress. */
   readonly replies: Set<string>;
+  readonly partial: PartialRequests;
+  /** Reply subject → its answer, while the parts are sent. */
+  readonly answers: Map<string, DividedBody>;
 }
 
 export class NatsServing implements Serving {
@@ -85,6 +96,7 @@ export class NatsServing implements Serving {
   }
 
   async #finish(): Promise<void> {
+    for (const answer of this.context.answers.values()) answer.hurry();
     // A drain waits until the server confirms the end, which a broken connection cannot.
     if (this.context.connection.connected) await this.#subscription.drain().catch(() => undefined);
     else this.#subscription.unsubscribe();
@@ -95,7 +107,10 @@ export class NatsServing implements Serving {
   }
 
   async #take(msg: Msg): Promise<void> {
-    if (!isAnswerable(msg)) return;
+    if (!isAnswerable(msg)) {
+      if (isConfirmation(msg.headers)) this.context.answers.get(Buffer.from(msg.data).toString())?.confirm();
+      return;
+    }
     const { connection, senders, replies } = this.context;
     const { clock } = connection;
     const sent = sentOf(msg);
@@ -117,13 +132,15 @@ export class NatsServing implements Serving {
       served.late++;
       return;
     }
-    const cameMs = clock.monotonicMs();
     const { reply = '' } = msg;
     replies.add(reply);
+    const request = this.#whole(msg, deadlineMs);
+    if (request === undefined) return;
+    const cameMs = clock.monotonicMs();
     this.#inFlight++;
     served.inFlight++;
     try {
-      const body = await this.handler({ subject: msg.subject, body: msg.data, requestId, deadlineMs, shiftMs });
+      const body = await this.handler({ subject: msg.subject, body: request, requestId, deadlineMs, shiftMs });
       await this.#answer(msg, packedBody(body), deadlineMs);
     } catch (error) {
       connection.logger.error({ error, subject: msg.subject, requestId }, 'a handler failed');
@@ -142,7 +159,30 @@ export class NatsServing implements Serving {
       throw new Error(`an answer of ${body.length} bytes is larger than a message can be`);
     // The sender may be connected to another server of the cluster, and waits for our reconnection.
     if (!connection.connected) await connection.untilConnected(deadlineMs - connection.clock.nowMs());
-    if (connection.connected) msg.respond(body);
+    if (!connection.connected) return;
+    if (!isDivided(msg.subject, body)) {
+      msg.respond(body);
+      return;
+    }
+    const { reply = '' } = msg;
+    const divided: DividedBody = new DividedBody(body, new MsgHdrsImpl(), (part, headers) => {
+      // Without its last parts the answer is lost, which the sender of the request learns when it asks after it.
+      if (connection.connected) msg.respond(part, { headers });
+      else divided.cancel();
+    });
+    if (this.#stopping !== undefined) divided.hurry();
+    this.context.answers.set(reply, divided);
+    await divided.send().finally(() => this.context.answers.delete(reply));
+  }
+
+  /** The body of a request; undefined until its last part. Confirms the others. */
+  #whole(msg: Msg, deadlineMs: number): Uint8Array | undefined {
+    const { connection, partial } = this.context;
+    const place = partPlaceOf(msg, connection.maxPayloadBytes);
+    if (place === undefined) return msg.data;
+    const body = partial.add(msg.reply ?? '', msg.data, place, deadlineMs - connection.clock.nowMs());
+    if (body === undefined) this.#respond(msg, undefined, CONFIRMATION);
+    return body;
   }
 
   #otherVersion(protocol: string, { subject }: Msg): string {

@@ -278,6 +278,14 @@ function sizeTests(fixture: Fixture): void {
     expect(Buffer.compare(packedBody(answer), body)).to.equal(0);
   });
 
+  it('carries long bodies beside each other', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', echo);
+    const bodies = [3, 2, 1].map((mib) => Buffer.alloc(mib * 1_048_576 + mib, `${mib} `));
+    const answers = await Promise.all(bodies.map((body) => client.request('vouch.test.a', body, envelope())));
+    expect(answers.map((answer, i) => Buffer.compare(packedBody(answer), bodies[i]!))).to.deep.equal([0, 0, 0]);
+  });
+
   it('refuses a larger body before sending it', async () => {
     const { client, server } = fixture();
     let called = false;
