@@ -45,4 +45,9 @@ function foundBySearch({ ids, scores, textScores }: SearchResult): FoundRecords 
   return { ids: numbersOf(ids), scores: numbersOf(measured) };
 }
 
-const numbersOf = (bytes: Uint8Array): number[] => [...new Float64Array(Uint8Array.from(bytes).buffer)];
+const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT;
+
+function numbersOf(bytes: Uint8Array): number[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: bytes.length / NUMBER_BYTES }, (_, i) => view.getFloat64(NUMBER_BYTES * i, true));
+}

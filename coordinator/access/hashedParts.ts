@@ -5,10 +5,18 @@ import type { Slice } from '../../shared/scheduling/slice.js';
 /** So many bytes take a quarter of a millisecond. */
 const AT_ONCE_BYTES = 256 * 1024;
 
-/** H(domain ‖ parts), in hex. */
-export async function hashedParts(domain: number, parts: readonly Uint8Array[], slice: Slice): Promise<string> {
-  const sizeBytes = parts.reduce((sum, { length }) => sum + length, 0);
-  if (sizeBytes <= AT_ONCE_BYTES) return toHex(hash(Buffer.concat([Uint8Array.of(domain), ...parts])));
+/** H(domain ‖ text ‖ bytes), in hex. */
+export function hashedParts(domain: number, text: string, bytes: Uint8Array, slice: Slice): string | Promise<string> {
+  const textBytes = Buffer.byteLength(text);
+  if (textBytes + bytes.length > AT_ONCE_BYTES) return hashedInSlices(domain, [Buffer.from(text), bytes], slice);
+  const message = Buffer.allocUnsafe(1 + textBytes + bytes.length);
+  message[0] = domain;
+  message.write(text, 1);
+  message.set(bytes, 1 + textBytes);
+  return toHex(hash(message));
+}
+
+async function hashedInSlices(domain: number, parts: readonly Uint8Array[], slice: Slice): Promise<string> {
   const stream = hashStream();
   try {
     stream.update(Uint8Array.of(domain));

@@ -18,6 +18,8 @@ import { hashedParts } from './hashedParts.js';
 
 /** Largest body that is kept. */
 const KEPT_BYTES_MAX = 64 * 1024;
+const NO_BYTES = new Uint8Array(0);
+const NO_RECORDS: FoundRecords = { ids: [], scores: [] };
 /** Largest number of records that an entry names. */
 const NAMED_MAX = 64;
 const FORBIDDEN = 403;
@@ -82,9 +84,9 @@ export class RequestAudit {
   async keep(body: Buffer): Promise<void> {
     const { route, head } = this.request;
     if (route.category !== 'read' && !route.alsoReads) return;
-    const line = Buffer.from(`${targetOf(head)}\n`);
     const copy = body.length <= KEPT_BYTES_MAX ? Buffer.from(body) : undefined;
-    this.#kept = { hash: await hashedParts(DOMAIN.accessRequest, [line, body], this.#slice()), body: copy };
+    const hash = await hashedParts(DOMAIN.accessRequest, `${targetOf(head)}\n`, body, this.#slice());
+    this.#kept = { hash, body: copy };
   }
 
   /** The request has named the collection, whose reads are audited as far as the catalog says. */
@@ -105,8 +107,8 @@ export class RequestAudit {
     access.state = stateOf(call, result, access.state as AuditedState);
     const found = foundRecords(call, result);
     if (found === undefined) return;
-    const { ids = [], scores = [] } = access.found ?? {};
-    access.found = { ids: [...ids, ...found.ids], scores: [...scores, ...found.scores] };
+    const { ids, scores } = access.found ?? NO_RECORDS;
+    access.found = { ids: ids.concat(found.ids), scores: scores.concat(found.scores) };
   }
 
   /** Resolves when every access of the request is durable. Throws `unavailable`: then the answer must not leave. */
@@ -118,9 +120,13 @@ export class RequestAudit {
     if (isEntry && this.#accesses.size === 0) await this.#findMeant(reply.status);
     const accesses = [...this.#accesses.values()].filter(({ state }) => state !== undefined || isEntry);
     if (accesses.length === 0) return;
-    const answer = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body;
-    const answerHash = isRefused ? undefined : await hashedParts(DOMAIN.accessAnswer, [answer], this.#slice());
+    const answerHash = isRefused ? undefined : await this.#answerHash(reply);
     await Promise.all(accesses.map((access) => this.#logOne(access, reply.status, answerHash)));
+  }
+
+  #answerHash({ body }: AuditedReply): string | Promise<string> {
+    const [text, bytes] = typeof body === 'string' ? [body, NO_BYTES] : ['', body];
+    return hashedParts(DOMAIN.accessAnswer, text, bytes, this.#slice());
   }
 
   async #logOne(access: Access, status: number, answerHash: string | undefined): Promise<void> {

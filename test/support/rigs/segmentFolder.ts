@@ -58,9 +58,13 @@ export class SegmentFolder {
     return join(this.logPath, segmentName(base));
   }
 
-  async open(options: Partial<LocalLogsOptions> = {}): Promise<EventLog> {
+  async openLogs(options: Partial<LocalLogsOptions> = {}): Promise<LocalLogs> {
     this.#logs = await LocalLogs.open({ folder: this.path, ...options });
-    return this.#logs.open(COLLECTION);
+    return this.#logs;
+  }
+
+  async open(options: Partial<LocalLogsOptions> = {}): Promise<EventLog> {
+    return (await this.openLogs(options)).open(COLLECTION);
   }
 
   /** Leaves the files of a process that is gone. */
