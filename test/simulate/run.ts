@@ -29,6 +29,7 @@ import { Rest } from './rest.js';
 import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
 import type { TraceListener } from './world/trace.js';
+import './world/indexes.js';
 import { forgetWork } from './world/turns.js';
 import { EventReached, World } from './world/world.js';
 
