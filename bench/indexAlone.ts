@@ -19,9 +19,10 @@ import { fixedBytes, type VectorSet } from './vectors.js';
 export class IndexAlone {
   /** Built payloads. */
   readonly #paths = new Map<IndexKind, string>();
+  #builds = 0;
 
   private constructor(
-    private readonly vectors: VectorBlocks,
+    readonly vectors: VectorBlocks,
     private readonly folder: string,
   ) {}
 
@@ -41,7 +42,7 @@ export class IndexAlone {
     const { vectors } = this;
     const rows = new Rows(new SlotSet(vectors.shape));
     for (let slot = 0; slot < vectors.liveCount; slot++) rows.add(vectors.idOf(slot), slot);
-    const path = this.#paths.get(kind) ?? (await this.#build(kind, parameters));
+    const path = this.#paths.get(kind) ?? (await this.build(kind, parameters));
     const index = await OPENERS[kind].open({ path, vectors, rows, parameters, pause: nextTurn });
     const counts = { trainedRows: rows.count, savedRows: rows.count };
     return new Generation({
@@ -56,11 +57,13 @@ export class IndexAlone {
     });
   }
 
-  async #build(kind: IndexKind, parameters: IndexParameters): Promise<string> {
+  /** Builds an index, which later calls of `open` read. `graphBytesMax`: see `BuildOrder`. Returns the path of the payload. */
+  async build(kind: IndexKind, parameters: IndexParameters, graphBytesMax?: number): Promise<string> {
     const { vectors, folder } = this;
-    const path = join(folder, kind);
+    const path = join(folder, `${kind}${this.#builds++}`);
     const rows = new FrozenRows(freeze(vectors), vectors.shape);
-    await BUILDERS[kind].build({ rows, parameters, path, base: undefined, progress: new BuildProgress() });
+    const progress = new BuildProgress();
+    await BUILDERS[kind].build({ rows, parameters, path, base: undefined, progress, graphBytesMax });
     this.#paths.set(kind, path);
     return path;
   }

@@ -18,6 +18,7 @@ import { benchRestart } from './restart.js';
 import type { Row } from './row.js';
 import { benchScale } from './scale.js';
 import { benchSearch } from './search.js';
+import { benchSegments } from './segments.js';
 import { benchStalls } from './stalls.js';
 import { benchSync } from './sync.js';
 
@@ -29,6 +30,8 @@ function benchPart(part: Part, { sizes, dataFolder, postgres }: BenchOptions): P
       return benchEngine(sizes, dataFolder);
     case 'index':
       return benchIndexes(sizes, dataFolder);
+    case 'segments':
+      return benchSegments(sizes);
     case 'search':
       return benchSearch(sizes, dataFolder);
     case 'proof':

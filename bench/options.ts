@@ -20,6 +20,10 @@ const SIZES = {
   /** Largest number of records in the indexed collection. */
   indexRecords: [100_000, 300],
   indexSearches: [1_000, 10],
+  /** Records of the index that has several segments. */
+  segmentRecords: [300_000, 2_000],
+  /** Searches with each filter. */
+  segmentSearches: [200, 10],
   /** Time under writes and searches: without a build, and after each built index. */
   indexDelaySeconds: [1, 0.1],
   /** Records of the collection that is searched with options. */

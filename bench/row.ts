@@ -3,6 +3,7 @@ export const PARTS = [
   'kernel',
   'engine',
   'index',
+  'segments',
   'search',
   'proof',
   'restart',
