@@ -1,10 +1,13 @@
 /** Hashes of Merkle trees above the leaves, and the fold of a leaf and its audit path to the tree's hash. */
-import { EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
+import { EMPTY_HASH, hash, hashInto } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 
-/** Hashes `left ‖ right`, 64 bytes that it does not keep, to their node. */
-export type HashNode = (children: Uint8Array) => Uint8Array;
+/**
+ * Hashes `left ‖ right`, 64 bytes that it does not keep, to their node. Writes it to `target` from `at` on, by default to new memory,
+ * and returns the target.
+ */
+export type HashNode = (children: Uint8Array, target?: Uint8Array, at?: number) => Uint8Array;
 
 /**
  * Returns H(domain ‖ left ‖ right). If both children are empty it is the empty hash, so that deleted subtrees cost no
@@ -13,10 +16,11 @@ export type HashNode = (children: Uint8Array) => Uint8Array;
 export function nodeHasher(domain: number): HashNode {
   const message = new Uint8Array(1 + 2 * HASH_BYTES);
   message[0] = domain;
-  return (children) => {
-    if (isEmpty(children)) return EMPTY_HASH;
+  return (children, target = new Uint8Array(HASH_BYTES), at = 0) => {
     message.set(children, 1);
-    return hash(message);
+    if (isEmpty(children)) target.set(EMPTY_HASH, at);
+    else hashInto(message, target, at);
+    return target;
   };
 }
 

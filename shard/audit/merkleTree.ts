@@ -256,7 +256,7 @@ export class MerkleTree {
     group.set(leaves);
     for (let nodes = this.#group / 2; nodes >= 1; nodes /= 2)
       for (let i = 0; i < nodes; i++)
-        group.set(this.hashNode(group.subarray(2 * i * HASH_BYTES, 2 * (i + 1) * HASH_BYTES)), i * HASH_BYTES);
+        this.hashNode(group.subarray(2 * i * HASH_BYTES, 2 * (i + 1) * HASH_BYTES), group, i * HASH_BYTES);
     return group.subarray(0, HASH_BYTES);
   }
 

@@ -273,8 +273,21 @@ export class CommitBuilder {
     }
     const write = this.#written(this.records.add(externalId), key);
     const { sequence, recordId } = write;
-    const content = { recordId, tag, requestId, vector, metadata, text, externalId, expiresAtMs };
-    this.push({ type: 'insert', sequence, timeMs: this.#timeMs, actor: this.#actor, ...content });
+    // Without a spread, which takes more memory than the event.
+    this.push({
+      type: 'insert',
+      sequence,
+      timeMs: this.#timeMs,
+      actor: this.#actor,
+      recordId,
+      tag,
+      requestId,
+      vector,
+      metadata,
+      text,
+      externalId,
+      expiresAtMs,
+    });
     return write;
   }
 

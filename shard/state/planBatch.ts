@@ -24,21 +24,26 @@ export async function planBatch(plan: CommitBuilder, call: InsertBatchCall, slic
   let fresh = 0;
   for (let i = 0; i < call.count; i++) {
     if (isLook(i) && slice.due) await slice.next();
-    const what = `item ${i} of the batch: `;
-    const record = {
+    const metadata = call.metadata?.[i] ?? null;
+    const text = call.texts?.[i] ?? null;
+    const given = call.expiresAtMs?.[i];
+    const what = metadata === null && text === null && given == null ? '' : `item ${i} of the batch: `;
+    const externalId = call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!);
+    const expiresAtMs = replayed.has(i) ? undefined : expiryAt(plan.timeMs, given, call.ttlMs, what);
+    assertContent({ metadata, text }, plan.limits, what);
+    const holder = externalId === null ? undefined : plan.records.liveUnder(externalId);
+    const kept = holder === undefined ? undefined : plan.records.keyOf(holder);
+    // Listed, since a spread takes five times the memory.
+    const keyed: NewRecord = {
       vector: call.vectors.subarray(i * vectorBytes, (i + 1) * vectorBytes),
       tag: call.tags?.[i] ?? 0,
       requestId: call.requestIds?.[i] ?? null,
-      metadata: call.metadata?.[i] ?? null,
-      text: call.texts?.[i] ?? null,
-      externalId: call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!),
-      expiresAtMs: replayed.has(i) ? undefined : expiryAt(plan.timeMs, call.expiresAtMs?.[i], call.ttlMs, what),
+      metadata,
+      text,
+      externalId,
+      expiresAtMs,
+      keyId: call.keyIds?.[i] ?? kept ?? null,
     };
-    assertContent(record, plan.limits, what);
-    const { externalId } = record;
-    const holder = externalId === null ? undefined : plan.records.liveUnder(externalId);
-    const kept = holder === undefined ? undefined : plan.records.keyOf(holder);
-    const keyed = { ...record, keyId: call.keyIds?.[i] ?? kept ?? null };
     records.push(keyed);
     if (replayed.has(i)) continue;
     brings += plan.bytesOf(keyed);

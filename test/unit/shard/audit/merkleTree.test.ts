@@ -53,9 +53,9 @@ describe('the Merkle tree', () => {
   it('hashes each node once, for leaves in pieces of any size', () => {
     for (const pieces of [[1000], [1, 999], [511, 2, 487], Array.from({ length: 1000 }, () => 1)]) {
       let hashed = 0;
-      const tree = new MerkleTree((children) => {
+      const tree = new MerkleTree((...args) => {
         hashed++;
-        return hashStateNode(children);
+        return hashStateNode(...args);
       });
       let next = 0;
       for (const count of pieces) tree.append(Buffer.concat(Array.from({ length: count }, () => leafOf(next++))));
