@@ -29,4 +29,4 @@ USER 1000:0
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "const { VOUCH_PORT: port, VOUCH_TLS_CERT: cert } = process.env; require(cert ? 'https' : 'http').get({ host: '127.0.0.1', port, path: '/health', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
-CMD ["node", "dist/coordinator/main.js"]
+CMD ["node", "--single-threaded-gc", "dist/coordinator/main.js"]

@@ -22,9 +22,9 @@ describe('the units of systemd', () => {
   it('start each kind of process', () => {
     const commands = units.map((unit) => [unit, settingOf(unit, 'ExecStart')]);
     expect(Object.fromEntries(commands)).to.deep.equal({
-      'vouch.service': 'node dist/scripts/standalone.js',
-      'vouch-coordinator.service': 'node dist/coordinator/main.js --name %l',
-      'vouch-shard@.service': 'node dist/shard/main.js --name %i',
+      'vouch.service': 'node --single-threaded-gc dist/scripts/standalone.js',
+      'vouch-coordinator.service': 'node --single-threaded-gc dist/coordinator/main.js --name %l',
+      'vouch-shard@.service': 'node --single-threaded-gc dist/shard/main.js --name %i',
       'vouch-nats.service': 'nats-server -c /etc/vouch/nats.conf',
     });
   });

@@ -44,7 +44,7 @@ describe('the containers', () => {
     expect(named('nats')).to.have.length(3);
     expect(named('coordinator')).to.have.length(2);
     expect(named('shard').map(([, { command }]) => command?.slice(1))).to.deep.equal(
-      ['s1', 's2', 's3'].map((name) => ['dist/shard/main.js', '--name', name]),
+      ['s1', 's2', 's3'].map((name) => ['--single-threaded-gc', 'dist/shard/main.js', '--name', name]),
     );
     expect(new Set(named('nats').map(([, { volumes: mounts }]) => mounts![0]))).to.have.property('size', 3);
     for (const [, { volumes: mounts }] of named('nats')) expect(volumes).to.have.property(mounts![0]!.split(':')[0]!);
@@ -59,7 +59,7 @@ describe('the containers', () => {
     const { vouch } = (parse(read('deploy/standalone.yml')) as { services: Record<string, ComposeService> }).services;
     const { command, environment, ports, volumes: mounts } = vouch!;
     expect(loadConfig(environment!).mode).to.equal('standalone');
-    expect(existsSync(join(ROOT, command![1]!.replace(/^dist(.*)\.js$/, '.$1.ts')))).to.equal(true);
+    expect(existsSync(join(ROOT, command!.at(-1)!.replace(/^dist(.*)\.js$/, '.$1.ts')))).to.equal(true);
     expect(ports).to.deep.equal(['127.0.0.1:8080:8080']);
     expect(mounts).to.deep.equal(['data:/data']);
     expect(read('Dockerfile')).to.include('VOUCH_DATA_DIR=/data');

@@ -6,6 +6,12 @@ import { nodePlan, shardSizes } from '../../../../../scripts/local/supervisor/cl
 import { systemMemoryBytes } from '../../../../../shared/process/memoryLimit.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
+const unit = (name: string): string => `deploy/systemd/${name}.service`;
+const COMMANDS = [
+  ...['Dockerfile', 'docker-compose.yml', 'deploy/standalone.yml'],
+  ...['coordinators', 'shards'].map((name) => `deploy/helm/vouch/templates/${name}.yaml`),
+  ...['vouch', 'vouch-coordinator', 'vouch-shard@'].map(unit),
+];
 const part = { name: 's1', process: 'shard s1' };
 
 describe('the memory settings of processes', () => {
@@ -16,15 +22,27 @@ describe('the memory settings of processes', () => {
     expect(nodePlan('shard', part, set).env).to.deep.equal({ ...env, ...set });
   });
 
-  it('are equal in npm scripts, Dockerfile and systemd units', () => {
-    const flag = args[0]!;
+  it('are equal in npm scripts, Dockerfile, systemd units and files of containers', () => {
+    const [flag, ownFlag] = args;
     const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    expect([flag.split('=')[0], settings.length]).to.deep.equal(['--max-semi-space-size', 3]);
+    expect([flag?.split('=')[0], ownFlag, settings.length]).to.deep.equal([
+      '--max-semi-space-size',
+      '--single-threaded-gc',
+      3,
+    ]);
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const name of ['start', 'standalone'])
-      expect(scripts[name]).to.equal(`exec env ${settings.join(' ')} node ${flag} scripts/setup.mjs ${name}`);
+      expect(scripts[name]).to.equal(
+        `exec env ${settings.join(' ')} node ${flag} ${ownFlag} scripts/setup.mjs ${name}`,
+      );
     for (const file of ['Dockerfile', ...['vouch', 'vouch-coordinator', 'vouch-shard@'].map(unit)])
       expect(read(file), file).to.include(settings.join(' ')).and.to.include(`NODE_OPTIONS=${flag}`);
+    // Each command that starts a process of the service.
+    for (const file of COMMANDS)
+      for (const [line] of read(file).matchAll(
+        /^.*dist\/(?:coordinator|shard)\/main\.js.*|^.*dist\/scripts\/standalone\.js.*/gm,
+      ))
+        expect(line, file).to.include(ownFlag);
   });
 });
 
@@ -44,5 +62,3 @@ describe('the limits that npm start gives its shards', () => {
     });
   });
 });
-
-const unit = (name: string): string => `deploy/systemd/${name}.service`;
