@@ -2,6 +2,8 @@
 
 /** Matches either tag of `WholeBetween`. */
 const WHOLE = /^(?:Integer|WholeBounds)</;
+/** Matches either tag of `UnixSecondsUpTo`. */
+const SECONDS = /^(?:WholeSeconds|SecondsBounds)</;
 const NUMBERS = /^Array<Component>/;
 const BYTES = /^Array<Byte>/;
 
@@ -10,7 +12,12 @@ export function inWords(expected: string): string {
   const alternatives = split(unwrapped(expected), ' | ').filter((part) => part !== 'undefined');
   if (alternatives.length > 1) return alternatives.map(inWords).join(' or ');
   const [base, ...tags] = split(unwrapped(alternatives[0] ?? 'nothing'), ' & ');
-  return `${tags.some((tag) => WHOLE.test(tag)) ? 'a whole number' : named(base!)}${bounds(tags)}`;
+  return `${numberOf(tags) ?? named(base!)}${bounds(tags)}`;
+}
+
+function numberOf(tags: readonly string[]): string | undefined {
+  if (tags.some((tag) => SECONDS.test(tag))) return 'whole unix seconds, not milliseconds,';
+  return tags.some((tag) => WHOLE.test(tag)) ? 'a whole number' : undefined;
 }
 
 function named(base: string): string {
@@ -21,11 +28,14 @@ function named(base: string): string {
   return /^(?:number|string|boolean)$/.test(base) ? `a ${base}` : base;
 }
 
+/** The tags that name both bounds. */
+const BOTH = ['Integer', 'WholeBounds', 'WholeSeconds', 'SecondsBounds', 'Between'];
+
 const argument = (tags: readonly string[], name: string): string | undefined =>
   tags.find((tag) => tag.startsWith(`${name}<`))?.slice(name.length + 1, -1);
 
 function bounds(tags: readonly string[]): string {
-  const both = ['Integer', 'WholeBounds', 'Between'].flatMap((name) => argument(tags, name)?.split(', ') ?? []);
+  const both = BOTH.flatMap((name) => argument(tags, name)?.split(', ') ?? []);
   const least = argument(tags, 'Minimum') ?? both[0];
   const most = argument(tags, 'Maximum') ?? both[1];
   const pattern = argument(tags, 'Pattern');

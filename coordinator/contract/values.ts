@@ -2,13 +2,14 @@
 import typia, { type tags } from 'typia';
 import type {
   DIMENSION_MAX,
+  EXPIRES_AT_MAX,
   EXTERNAL_ID_MAX_BYTES,
   K_MAX,
   RECORDS_MAX,
   VALUE_MAX,
   VALUE_MIN,
 } from '../../shared/limits.js';
-import type { Between, WholeBetween } from '../../shared/model/whole.js';
+import type { Between, UnixSecondsUpTo, WholeBetween } from '../../shared/model/whole.js';
 
 /** A component of a vector, stored as Q16.16 fixed point. NaN and infinities fail both bounds. */
 export type Component = number & Between<typeof VALUE_MIN, typeof VALUE_MAX>;
@@ -61,8 +62,8 @@ export type Cursor = string & tags.Pattern<'^A[A-Za-z0-9_-]{34,375}$'>;
 /** The life of records, and of the entries of access logs, up to a hundred years. */
 export type { RetentionDays, TtlSecs } from '../../shared/model/whole.js';
 
-/** Unix seconds from which on a record is in no answer. Inserts take seconds up to the year 9999. */
-export type ExpiresAt = number & WholeBetween<1, 8640000000000>;
+/** Unix seconds from which on a record is in no answer, up to the year 9999. */
+export type ExpiresAt = number & UnixSecondsUpTo<typeof EXPIRES_AT_MAX>;
 
 /** Largest number of records or values in one answer. */
 export type PageSize = number & WholeBetween<1, typeof RECORDS_MAX>;

@@ -251,7 +251,9 @@ function expiryOf(value: unknown, name: string): { readonly expiresAt?: number }
       `${name} holds ${shown(value)}, which is neither whole unix seconds nor an instant with its zone, such as 2030-01-31T12:00:00Z`,
     );
   if (expiresAt > EXPIRES_AT_MAX)
-    throw new RowFault(`${name} holds ${shown(value)}, which is after the year 9999: unix seconds are expected`);
+    throw new RowFault(
+      `${name} holds ${shown(value)}, which is after the year 9999; give unix seconds, not milliseconds`,
+    );
   if (1000 * expiresAt <= systemClock.nowMs()) throw new RowFault(`${name} holds ${shown(value)}, which has passed`);
   return { expiresAt };
 }

@@ -37,6 +37,27 @@ type WholeBounds<Least extends number, Most extends number, Published extends ob
   schema: Published;
 }>;
 
+/** Unix seconds up to a bound, in two tags like those of `WholeBetween`. A refusal says that they are not milliseconds. */
+export type UnixSecondsUpTo<Most extends number> = WholeSeconds<1, Most> & SecondsBounds<1, Most>;
+
+type WholeSeconds<Least extends number, Most extends number> = tags.TagBase<{
+  target: 'number';
+  kind: 'integer';
+  value: `${Least} to ${Most}`;
+  validate: `Number.isInteger($input)`;
+  exclusive: true;
+  schema: { type: 'integer' };
+}>;
+
+type SecondsBounds<Least extends number, Most extends number> = tags.TagBase<{
+  target: 'number';
+  kind: 'wholeBounds';
+  value: undefined;
+  validate: `${Least} <= $input && $input <= ${Most}`;
+  exclusive: true;
+  schema: { minimum: Least; maximum: Most };
+}>;
+
 /** A whole number that a double represents exactly, 0 to 2^53 - 1. */
 export type Whole = number & WholeBetween<0, 9007199254740991>;
 
