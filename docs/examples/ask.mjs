@@ -3,11 +3,22 @@ import { readFile } from 'node:fs/promises';
 import { Vouch } from '@vouch/client';
 
 const { MODELS_URL, MODELS_KEY = '', EMBEDDING_MODEL, CHAT_MODEL, VOUCH_URL, VOUCH_KEY } = process.env;
-const headers = { 'content-type': 'application/json', authorization: `Bearer ${MODELS_KEY}` };
-const post = (path, body) => fetch(MODELS_URL + path, { method: 'POST', headers, body: JSON.stringify(body) });
-const model = async (path, body) => (await post(path, body)).json();
-const embed = (input) => model('/v1/embeddings', { model: EMBEDDING_MODEL, input });
 const [file, question] = process.argv.slice(2);
+const fail = (why) => console.error(why) ?? process.exit(1);
+process.once('uncaughtException', ({ message }) => fail(message));
+if (!MODELS_URL || !EMBEDDING_MODEL || !CHAT_MODEL) fail('set MODELS_URL, EMBEDDING_MODEL and CHAT_MODEL');
+if (!question) fail('usage: node ask.mjs FILE QUESTION');
+
+const headers = { 'content-type': 'application/json', authorization: `Bearer ${MODELS_KEY}` };
+async function model(path, body) {
+  const answer = await fetch(MODELS_URL + path, { method: 'POST', headers, body: JSON.stringify(body) }).catch(
+    ({ message, cause }) =>
+      fail(`no answer from MODELS_URL=${MODELS_URL}: ${cause?.message || cause?.code || message}`),
+  );
+  if (!answer.ok) fail(`${MODELS_URL}${path} answered ${answer.status}: ${await answer.text()}`);
+  return answer.json();
+}
+const embed = (input) => model('/v1/embeddings', { model: EMBEDDING_MODEL, input });
 
 const passages = (await readFile(file, 'utf8')).trim().split(/\n{2,}/);
 const vectors = (await embed(passages)).data.map(({ embedding }) => embedding);

@@ -5,7 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import { ProofError, verifyExport } from '@vouch/client';
 
-const [path, publicKey, answerPath] = process.argv.slice(2);
+process.once('uncaughtException', ({ message }) => console.error(message) ?? process.exit(1));
+
+const [path = 'ledger.vouchlog', publicKey, answerPath] = process.argv.slice(2);
 const receipts = answerPath === undefined ? [] : [receiptIn(JSON.parse(await readFile(answerPath, 'utf8')))];
 try {
   const found = await verifyExport(await readFile(path), { ...(publicKey && { publicKey }), receipts });

@@ -9,6 +9,8 @@ import { Vouch } from '@vouch/client';
 import { VouchVectorStore } from '@vouch/client/langchain';
 import { DIMENSION, WORDS } from './glove/vectors.mjs';
 
+process.once('uncaughtException', ({ message }) => console.error(message) ?? process.exit(1));
+
 class MeanOfWords extends Embeddings {
   async embedDocuments(texts) {
     return texts.map((text) => {

@@ -2,6 +2,8 @@
 import { Vouch } from '@vouch/client';
 import { DIMENSION, WORDS } from './glove/vectors.mjs';
 
+process.once('uncaughtException', ({ message }) => console.error(message) ?? process.exit(1));
+
 const vouch = new Vouch({ url: process.env.VOUCH_URL ?? 'http://127.0.0.1:8080', apiKey: process.env.VOUCH_KEY });
 // Another collection than `glove` of the tour, whose records have no external ids.
 await vouch.createCollection({ name: 'glove-words', dimension: DIMENSION, metric: 'squared_l2', normalise: true });

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Client } from '../support/launch/client.js';
 import { packageOfClient } from '../support/launch/clientPackage.js';
+import { freePort } from '../support/launch/freePort.js';
 import { ModelServer } from '../support/launch/modelServer.js';
 import { Service } from '../support/launch/service.js';
 import { pageAt } from '../support/pages.js';
@@ -103,6 +104,30 @@ describe('the examples', () => {
       env = {};
     }
     expect((await rw.get('/v1/records/count?collection=handbook')).body.count).to.equal(5);
+  });
+
+  it('end with one line where models, settings, files or a valid key are missing', async () => {
+    const failure = async (more: Readonly<Record<string, string>>, ...args: string[]) => {
+      env = more;
+      const failed = await run(...args).then(
+        (stdout) => ({ code: 0, stderr: stdout }),
+        (error: { code: number; stderr: string }) => error,
+      );
+      env = {};
+      expect(failed.code, failed.stderr).to.equal(1);
+      return failed.stderr;
+    };
+    const ask = (more: object) =>
+      failure({ EMBEDDING_MODEL: 'e', CHAT_MODEL: 'c', ...more }, 'ask.mjs', 'handbook.txt', '?');
+    const nowhere = `http://127.0.0.1:${await freePort()}`;
+    expect(await ask({})).to.equal('set MODELS_URL, EMBEDDING_MODEL and CHAT_MODEL\n');
+    expect(await ask({ MODELS_URL: nowhere })).to.match(
+      /^no answer from MODELS_URL=http:\S+: connect ECONNREFUSED \S+\n$/,
+    );
+    expect(await ask({ MODELS_URL: rw.url! })).to.match(/^http:\S+\/v1\/embeddings answered 404: \{.*\}\n$/);
+    for (const program of ['words.mjs', 'rag.mjs'])
+      expect(await failure({ VOUCH_KEY: 'none' }, program, 'coffee')).to.match(/^.+\n$/);
+    expect(await failure({}, 'audit.mjs', 'missing.vouchlog')).to.match(/^ENOENT.*\n$/);
   });
 
   it('are shown whole by the page of the first one', async () => {
