@@ -27,7 +27,7 @@ export async function sendExport(client: ServiceClient, path: string, name: stri
   say('done', 'chain head', `${ended.chain_head}, as in the file`);
   say('done', 'state hash', `${ended.state_hash}, as in the file`);
   const already = begun.status === 'finished' ? ' was restored from this export before' : ' is restored';
-  say('done', 'collection', `${ended.collection}${already}: ${grouped(ended.sequence)} events`);
+  say('done', 'collection', `${ended.collection}${already}: ${grouped(ended.sequence + 1)} events`);
 }
 
 async function transfer(
@@ -38,13 +38,14 @@ async function transfer(
 ): Promise<ImportResponse> {
   if (begun.sequence > 0) say('plain', 'import', `continues after event ${grouped(begun.sequence)}`);
   const file = await openExport(path);
-  await withProgress('import', sequence, 'events', async (progress) => {
-    progress.advance(begun.sequence);
-    let last = begun.sequence;
+  // The first event, number 0, creates the collection.
+  await withProgress('import', sequence + 1, 'events', async (progress) => {
+    let done = begun.sequence === 0 ? 0 : begun.sequence + 1;
+    progress.advance(done);
     for await (const chunk of chunks(file, begun.sequence)) {
-      const { sequence: now } = await send(client, begun.collection, chunk);
-      progress.advance(now - last);
-      last = now;
+      const { sequence: last } = await send(client, begun.collection, chunk);
+      progress.advance(last + 1 - done);
+      done = last + 1;
     }
   }).finally(() => file.close());
   return client.ask('POST', `/v1/import/${begun.collection}/finish`);

@@ -63,8 +63,9 @@ async function fill(client: ServiceClient, facts: ExportResponse, writer: Export
   if (last > facts.sequence)
     throw new Error(`the unfinished file ends with event ${last}, and the collection has ${facts.sequence}`);
   if (last > 0) say('plain', 'export', `continues after event ${grouped(last)}`);
-  await withProgress('export', facts.sequence, 'events', (progress) => {
-    progress.advance(last);
+  // The first event, number 0, creates the collection.
+  await withProgress('export', facts.sequence + 1, 'events', (progress) => {
+    progress.advance(writer.end.nextSequence);
     return transfer(client, facts, writer, progress);
   });
   if (toHex(writer.end.chainHead) !== facts.chain_head)
@@ -85,9 +86,9 @@ async function transfer(
     for (const frame of frames) {
       // Frames written after the export began are not included.
       if (readFrameHeader(frame).firstSequence > sequence) break;
-      const before = lastOf(writer);
+      const before = writer.end.nextSequence;
       await writer.append(frame);
-      progress.advance(lastOf(writer) - before);
+      progress.advance(writer.end.nextSequence - before);
     }
   }
 }
