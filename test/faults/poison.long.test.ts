@@ -123,7 +123,8 @@ describe('a collection whose opening blocks or ends its process', () => {
       expect(await isQuarantined()).to.equal(true);
       expect(await areAnswered()).to.equal(true);
     }
-    expect(await service.metric('vouch_lease_lapses_total')).to.equal(0);
+    // A busy machine may cost a shard its lease too, but not by an opening.
+    expect(await service.metric('vouch_openings_failed_total')).to.equal(0);
     await rm(poison);
     expect(await release()).to.match(/✔ collection +\d+ is released/);
     await service.until(async () => (await search('poisonous')).status === 200);
