@@ -329,7 +329,7 @@ async function openVault(
   return {
     keys,
     vaultCalls: new VaultCalls(vault, signer, clock),
-    records: new RecordVault(vault, notes, keys, clock, systemEntropy),
+    records: new RecordVault(vault, notes, keys, { clock, entropy: systemEntropy }),
     shreds: new PendingShreds({ vault, notes, catalog, handles, clock, logger }),
     check: new VaultCheck({ vault, keys, damages, handles, calls, clock, logger }),
   };

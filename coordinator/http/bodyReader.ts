@@ -20,6 +20,13 @@ import type { EngineResponse } from './engine/engine.js';
 
 type Phase = 'waiting' | 'reading' | 'done';
 
+/** Shared by all bodies of a server. */
+export interface BodyServices {
+  readonly bodyBytesMax: number;
+  readonly inFlight: InFlight;
+  readonly watch: BodyWatch;
+}
+
 /** Checks without a chunk before the body has stalled. uWebSockets.js closes a silent connection after 8 s or more, without an answer. */
 const SILENT_CHECKS = 5;
 const CHECK_MS = 1_000;
@@ -65,9 +72,7 @@ export class BodyReader {
   constructor(
     private readonly res: EngineResponse,
     private readonly declaredBytes: number | undefined,
-    private readonly bodyBytesMax: number,
-    private readonly inFlight: InFlight,
-    private readonly watch: BodyWatch,
+    private readonly shared: BodyServices,
   ) {
     res.onData((chunk, isLast) => this.#take(chunk, isLast));
   }
@@ -82,7 +87,7 @@ export class BodyReader {
    */
   get isTooMuch(): boolean {
     const isLate = this.#dropChecks >= DROP_CHECKS;
-    return !this.#whole && (isLate || this.#sizeBytes > DROPPED_BODIES * this.bodyBytesMax);
+    return !this.#whole && (isLate || this.#sizeBytes > DROPPED_BODIES * this.shared.bodyBytesMax);
   }
 
   /** The declared length, or the bytes received until now. */
@@ -97,7 +102,7 @@ export class BodyReader {
 
   /** Called once a second while the body is unfinished. After SILENT_CHECKS calls without a chunk it has stalled. */
   check(): void {
-    if (this.#phase === 'done' && this.#sizeBytes > this.bodyBytesMax && ++this.#dropChecks >= DROP_CHECKS) {
+    if (this.#phase === 'done' && this.#sizeBytes > this.shared.bodyBytesMax && ++this.#dropChecks >= DROP_CHECKS) {
       this.#endDropping();
       return;
     }
@@ -118,7 +123,7 @@ export class BodyReader {
     this.#share = share;
     // The whole body if its length is known, else the bytes that came early.
     const { declaredBytes = this.#target.length } = this;
-    if (declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
+    if (declaredBytes > this.shared.bodyBytesMax) throw this.#tooLarge();
     this.#reserve(declaredBytes);
     if (declaredBytes > CLEARED_FROM_BYTES) return this.#resizeToCleared(declaredBytes).then(() => this.#read());
     this.#resize(declaredBytes);
@@ -132,7 +137,7 @@ export class BodyReader {
       this.#reject = reject;
       if (this.#whole) this.#finish();
       else {
-        this.watch.add(this);
+        this.shared.watch.add(this);
         this.res.writeContinue?.();
         this.#resume();
       }
@@ -147,12 +152,12 @@ export class BodyReader {
   drop(): Promise<void> | undefined {
     this.#end();
     this.#target = NO_BYTES;
-    if (this.#share !== undefined) this.inFlight.release(this.#share, this.#reserved);
+    if (this.#share !== undefined) this.shared.inFlight.release(this.#share, this.#reserved);
     this.#reserved = 0;
     if (this.isTooMuch || this.#isUnasked) this.#pause();
     else this.#resume();
     if (this.#isDropped) return undefined;
-    this.watch.add(this);
+    this.shared.watch.add(this);
     return new Promise((resolve) => {
       this.#onDropped = resolve;
     });
@@ -227,7 +232,7 @@ export class BodyReader {
   #smallChunkRefusal(): VouchError | undefined {
     if (this.#chunks > SMALL_CHUNKS + this.#received / LEAST_CHUNK_BYTES)
       return invalid(`the body comes in too many small chunks: send ${LEAST_CHUNK_BYTES} bytes or more in each`);
-    return this.watch.admitsSmallChunk()
+    return this.shared.watch.admitsSmallChunk()
       ? undefined
       : unavailable('too many bodies come in small chunks; retry shortly');
   }
@@ -239,7 +244,7 @@ export class BodyReader {
 
   #endDropping(): void {
     if (this.isTooMuch) this.#pause();
-    this.watch.delete(this);
+    this.shared.watch.delete(this);
     this.#onDropped?.();
   }
 
@@ -253,8 +258,8 @@ export class BodyReader {
 
   /** Doubles the memory: on the average each byte is copied at most twice. */
   #grow(): void {
-    if (this.declaredBytes === undefined && this.#received > this.bodyBytesMax) throw this.#tooLarge();
-    const sizeBytes = Math.max(this.#received, Math.min(2 * this.#target.length, this.bodyBytesMax));
+    if (this.declaredBytes === undefined && this.#received > this.shared.bodyBytesMax) throw this.#tooLarge();
+    const sizeBytes = Math.max(this.#received, Math.min(2 * this.#target.length, this.shared.bodyBytesMax));
     // A body of known length is reserved whole, also while its memory is cleared.
     this.#reserve(Math.max(0, sizeBytes - this.#reserved));
     this.#resize(sizeBytes);
@@ -262,7 +267,7 @@ export class BodyReader {
 
   #end(): void {
     this.#phase = 'done';
-    this.watch.delete(this);
+    this.shared.watch.delete(this);
   }
 
   #finish(): void {
@@ -278,7 +283,7 @@ export class BodyReader {
   #reserve(sizeBytes: number): void {
     // Bytes that arrive before the handler reads the body are counted when it does.
     if (this.#share === undefined) return;
-    if (!this.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
+    if (!this.shared.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
     this.#reserved += sizeBytes;
   }
 
@@ -295,7 +300,7 @@ export class BodyReader {
   }
 
   #tooLarge(): VouchError {
-    return refusal('payload_too_large', 'body', { max: this.bodyBytesMax });
+    return refusal('payload_too_large', 'body', { max: this.shared.bodyBytesMax });
   }
 }
 

@@ -22,7 +22,7 @@ import type { Limiter } from '../limits/limiter.js';
 import { TurnBudget } from '../limits/turnBudget.js';
 import { actorOf, assertMayCall, assertNoBody, assertWithinLimit } from './admission.js';
 import { Auditing } from './auditing.js';
-import { BodyReader, BodyWatch } from './bodyReader.js';
+import { BodyReader, type BodyServices, BodyWatch } from './bodyReader.js';
 import { Compressor } from './compression.js';
 import { Cors } from './cors.js';
 import type { Address, EngineRequest, EngineResponse, HttpEngine, ServedCertificate } from './engine/engine.js';
@@ -78,6 +78,13 @@ export async function startServer(options: ServerOptions, address: Address): Pro
   };
 }
 
+/** The times and the parts of a request that its end reports. */
+interface BegunRequest {
+  readonly startMs: number;
+  readonly route?: Route | undefined;
+  readonly body?: BodyReader | undefined;
+}
+
 /** A request that was not refused from its head. */
 interface AcceptedRequest {
   readonly exchange: Exchange;
@@ -108,7 +115,7 @@ class Requests {
   readonly #failures: FailureLog;
   /** Answers to requests that are refused from their head. */
   readonly #refusals = new Map<RefusalReason, Reply>();
-  readonly #bodyWatch = new BodyWatch();
+  readonly #bodies: BodyServices;
   readonly #waits: Waits;
   readonly #freshRequestId = requestIds();
   #open = 0;
@@ -117,6 +124,7 @@ class Requests {
 
   constructor(private readonly options: ServerOptions) {
     const { logger, clock, config } = options.services;
+    this.#bodies = { bodyBytesMax: config.limits.bodyBytes, inFlight: options.inFlight, watch: new BodyWatch() };
     this.#router = new Router(options.routes);
     this.#cors = new Cors(config.http.corsOrigins);
     this.#turnBudget = new TurnBudget(config.limits.maxQueueWaitMs);
@@ -131,12 +139,12 @@ class Requests {
     const head = readHead(req);
     if (head.expectation !== undefined) engine.awaitContinue(res, head.expectation);
     if (head.flaw !== undefined) {
-      this.#exchange(res, head, undefined, undefined, startMs).send(malformedReply(head.flaw), 'we close');
+      this.#exchange(res, head, { startMs }).send(malformedReply(head.flaw), 'we close');
       return;
     }
     const preflight = this.#cors.preflight(head);
     if (preflight !== undefined) {
-      this.#exchange(res, head, undefined, undefined, startMs).send(preflight, this.#closing(head, undefined));
+      this.#exchange(res, head, { startMs }).send(preflight, this.#closing(head, undefined));
       return;
     }
     const match = this.#router.match(head.method, head.path);
@@ -153,8 +161,8 @@ class Requests {
     const body =
       route === undefined || route.category === null || (route.body === null && head.bodyBytes !== undefined)
         ? undefined
-        : new BodyReader(res, head.bodyBytes, services.config.limits.bodyBytes, inFlight, this.#bodyWatch);
-    const exchange = this.#exchange(res, head, route, body, startMs);
+        : new BodyReader(res, head.bodyBytes, this.#bodies);
+    const exchange = this.#exchange(res, head, { startMs, route, body });
     if (body !== undefined) exchange.onAbort(() => body.abort());
     void this.#answer({ exchange, head, caller, body, isInTime }, match);
   }
@@ -192,18 +200,12 @@ class Requests {
     this.#failures.note(requestId, overloaded(reason));
   }
 
-  #exchange(
-    res: EngineResponse,
-    head: RequestHead,
-    route: Route | undefined,
-    body: BodyReader | undefined,
-    startMs: number,
-  ): Exchange {
+  #exchange(res: EngineResponse, head: RequestHead, begun: BegunRequest): Exchange {
     const { requestId = this.#freshRequestId(), method, flaw } = head;
     this.#open += 1;
     // The answer to a malformed request needs its body, also for HEAD.
     const isHead = method === 'HEAD' && flaw === undefined;
-    const onEnd = (status: number): void => this.#ended(route, requestId, status, startMs, body?.receivedBytes ?? 0);
+    const onEnd = (status: number): void => this.#ended(begun, requestId, status);
     const { inFlight, services } = this.options;
     const options = { requestId, cors: this.#cors.headers(head), isHead, onEnd };
     return new Exchange(res, options, { inFlight, metrics: services.metrics });
@@ -274,7 +276,7 @@ class Requests {
     const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));
     request.exchange.share = share;
-    return this.#handle(request, route, encoded, caller, share);
+    return this.#handle(request, route, encoded, caller);
   }
 
   async #handle(
@@ -282,10 +284,10 @@ class Requests {
     route: KeyedRoute,
     encoded: readonly string[],
     caller: Caller,
-    share: Share,
   ): Promise<Reply> {
     const { limiter, inFlight, services } = this.options;
     const { exchange, head } = accepted;
+    const { share } = exchange;
     try {
       const decision = limiter.take(caller.project, route.category);
       noteWork(route.name, caller);
@@ -315,10 +317,11 @@ class Requests {
   }
 
   async #run(
-    { exchange, head, body }: AcceptedRequest,
+    accepted: AcceptedRequest,
     { route, encoded, caller, actor, share }: AskedRoute,
     auditing: Auditing,
   ): Promise<Reply> {
+    const { exchange, head, body } = accepted;
     const { services } = this.options;
     const parameters = encoded.map(decodeParameter);
     const query = route.parseQuery(head.query);
@@ -326,7 +329,7 @@ class Requests {
     const prepared =
       route.body === null
         ? await auditing.audit?.keep(NO_BYTES)
-        : await this.#prepared(route, head, share, body!, auditing);
+        : await this.#prepared(accepted, route, share, auditing);
     noteWork(route.name, caller);
     // The deadline counts from the end of the body: the client decides how long that takes.
     const { limits } = services.config;
@@ -344,17 +347,16 @@ class Requests {
   }
 
   async #prepared(
+    { head, body }: AcceptedRequest,
     route: KeyedRoute,
-    head: RequestHead,
     share: Share,
-    body: BodyReader,
     auditing: Auditing,
   ): Promise<unknown> {
     const { bodies } = this.options;
     const kind = route.body as BodyKind;
     bodies.assertCapacity(kind, head.bodyBytes ?? 0, share.project);
     const form = isPackedBody(head) ? 'msgpack' : 'json';
-    const bytes = await body.read(share);
+    const bytes = await body!.read(share);
     noteWork(route.name, share);
     let isInUse = false;
     try {
@@ -380,11 +382,11 @@ class Requests {
     return refusal('internal_error', 'failed', { requestId });
   }
 
-  #ended(route: Route | undefined, requestId: string, status: number, startMs: number, bodyBytes: number): void {
+  #ended({ startMs, route, body }: BegunRequest, requestId: string, status: number): void {
     const { clock, logger, metrics } = this.options.services;
     const ms = clock.monotonicMs() - startMs;
     const name = route === undefined ? 'none' : route.name;
-    metrics.ended(name, status, ms, bodyBytes);
+    metrics.ended(name, status, ms, body?.receivedBytes ?? 0);
     if (logger.isLevelEnabled('debug')) logger.debug({ requestId, route: name, status, ms }, 'request');
     this.#open -= 1;
     if (this.#open === 0) this.#onDrained();

@@ -56,7 +56,7 @@ export class AsOfServer {
         const { opening, config, place } = message;
         const log = fedLog((request) => this.post({ op: 'read', opening, ...request }, [request.port]));
         const keys = fedKeys((request) => this.post({ op: 'keys', opening, ...request }, [request.port]));
-        this.#openings.set(opening, new Opening(opening, config, log, place, keys));
+        this.#openings.set(opening, new Opening(opening, config, log, { place, keys }));
         return;
       }
       case 'search':

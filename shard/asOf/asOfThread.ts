@@ -16,8 +16,8 @@ import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { newCallCount } from '../../shared/scheduling/checkPace.js';
 import { moved } from '../../shared/transport/transportErrors.js';
 import type { LogPlace } from '../snapshot/checkLog.js';
-import { Opening } from '../snapshot/opening.js';
-import type { SetAside, SnapshotPlace } from '../snapshot/savedSnapshots.js';
+import { Opening, type OpeningSources } from '../snapshot/opening.js';
+import type { SetAside } from '../snapshot/savedSnapshots.js';
 import type { KeySource } from '../vault/contentKeys.js';
 import type { AsOfWorkerData } from './asOfWorker.js';
 import { feedKeys } from './keyFeed.js';
@@ -72,8 +72,8 @@ export class AsOfThread {
   }
 
   /** Opens a collection. Costs nothing before its first request. */
-  open(config: CollectionConfig, log: EventLog, place?: SnapshotPlace, keys?: KeySource): Opening {
-    return new Opening(++this.#openings, config, log, place, keys);
+  open(config: CollectionConfig, log: EventLog, sources: OpeningSources = {}): Opening {
+    return new Opening(++this.#openings, config, log, sources);
   }
 
   /**

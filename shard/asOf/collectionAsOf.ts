@@ -123,7 +123,7 @@ export class CollectionAsOf {
 
   #open(): Opening {
     const { config, log } = this.collection;
-    return this.services.pasts.open(config, log, this.place, this.keys);
+    return this.services.pasts.open(config, log, { place: this.place, keys: this.keys });
   }
 
   /** Ends waiting requests, before the collection is closed. Resolves when its log is no longer read. */

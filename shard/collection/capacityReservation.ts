@@ -1,13 +1,11 @@
 /** Reserves quota of the project and memory of the shard for the commits of one collection, before they happen. */
 
 import type { Clock } from '../../shared/clock.js';
-import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { type Amount, totalHeld } from '../../shared/model/quotas.js';
 import type { Quota } from '../capacity/quota.js';
-import type { CollectionState } from '../state/collectionState.js';
 import type { PlanStart } from '../state/commitBuilder.js';
-import type { Journal } from '../state/journal.js';
 import type { Room } from '../state/refusals.js';
+import type { ReplayedCollection } from '../state/replayedCollection.js';
 
 /** Upper bounds of the capacity that a commit takes. */
 export interface Brought {
@@ -25,9 +23,7 @@ export class CapacityReservation {
   #inUse: Amount;
 
   constructor(
-    private readonly config: CollectionConfig,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
+    private readonly collection: ReplayedCollection,
     private readonly quota: Quota,
     private readonly clock: Clock,
   ) {
@@ -42,7 +38,7 @@ export class CapacityReservation {
 
   /** Reserves the additions of a commit, as far as the quotas allow. */
   async take(brought: Brought): Promise<PlanStart> {
-    const { state, journal } = this;
+    const { state, journal } = this.collection;
     const { records } = this.#used;
     const wanted = this.#wanted(brought);
     const { inUse } = this;
@@ -59,7 +55,7 @@ export class CapacityReservation {
 
   /** Returns the room that the quotas leave to a commit, without reserving it. */
   async room(brought: Pick<Brought, 'records' | 'growthBytes'>): Promise<Room> {
-    const { config, journal } = this;
+    const { config, journal } = this.collection;
     const used = this.#used;
     const granted = await this.quota.grant(config.project, config.id, this.#wanted(brought));
     return {
@@ -71,7 +67,7 @@ export class CapacityReservation {
 
   /** Call it after a commit. A commit of unknown outcome keeps its reservation, until it can no longer be stored. */
   release(): void {
-    if (!this.journal.isUnsettled) this.#inUse = this.#used;
+    if (!this.collection.journal.isUnsettled) this.#inUse = this.#used;
   }
 
   /**
@@ -82,12 +78,12 @@ export class CapacityReservation {
     const used = this.#used;
     return {
       records: records === 0 ? 0 : used.records + records,
-      bytes: growthBytes === 0 ? 0 : used.bytes + this.journal.frameOverheadBytes + growthBytes,
+      bytes: growthBytes === 0 ? 0 : used.bytes + this.collection.journal.frameOverheadBytes + growthBytes,
     };
   }
 
   get #used(): Amount {
-    const { state, journal } = this;
+    const { state, journal } = this.collection;
     return { records: state.liveRecords, bytes: totalHeld(state.heldBytes) + journal.logBytes };
   }
 }

@@ -73,12 +73,13 @@ export class Collection {
     this.state = state;
     this.journal = journal;
     this.index = index;
-    const capacity = new CapacityReservation(config, state, journal, context.quota, context.clock);
-    const proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
-    this.#erasures = new Erasures(config, state, journal, proofs, context);
+    const replayed = { config, state, journal };
+    const capacity = new CapacityReservation(replayed, context.quota, context.clock);
+    const proofs = new CollectionProofs(replayed, context.signer, context.clock);
+    this.#erasures = new Erasures(replayed, proofs, context);
     const { vault: records, limits } = context;
     const room: RoomFor = (brings) => capacity.room(brings);
-    const vault = new CollectionVault({ config, state, journal, contents }, records, limits, room);
+    const vault = new CollectionVault({ ...replayed, contents }, records, limits, room);
     this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault, erased: () => this.erased() };
     journal.onShred = (keyId) => {
       contents.drop(keyId);
@@ -88,8 +89,8 @@ export class Collection {
     this.access = new CollectionAccess(config.id, { state, journal }, context);
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
-    this.#asOf = new CollectionAsOf({ config, log, state, journal }, context, place, contents.copies);
-    this.#searches = new CollectionSearch(state, journal, index, this.#asOf, context.clock);
+    this.#asOf = new CollectionAsOf({ ...replayed, log }, context, place, contents.copies);
+    this.#searches = new CollectionSearch({ state, journal }, index, this.#asOf, context.clock);
   }
 
   /**
@@ -239,13 +240,14 @@ export class Collection {
     // No file has contents under keys in plain: a collection with any is opened from its log.
     const now = (): Journal | undefined => (this.state.encrypted.hasContents ? undefined : journal);
     const { snapshot, unread } = this.opened;
-    this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, now, make);
+    this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, { now, make });
     this.#snapshots.consider();
     if (unread === undefined) return;
     const check: CheckLog = (...asked) => this.#asOf.check(...asked);
-    this.#logCheck ??= new CollectionLogCheck(config, snapshots, unread, check, (damage) =>
-      this.#toCallerError(damage),
-    );
+    this.#logCheck ??= new CollectionLogCheck(config, snapshots, {
+      ...{ upTo: unread, check },
+      onDamage: (damage) => void this.#toCallerError(damage),
+    });
   }
 
   /** Resolves when no past state in memory has content that is erased. */

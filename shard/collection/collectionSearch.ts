@@ -1,4 +1,5 @@
 /** The searches of one collection: of the present state through its index, of past states, and several of one state. */
+
 import type { Clock } from '../../shared/clock.js';
 import type { Results, SearchBatchCall, SearchCall } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -6,15 +7,13 @@ import type { CollectionAsOf } from '../asOf/collectionAsOf.js';
 import type { CollectionIndex } from '../index/collectionIndex.js';
 import { componentsOf, type FoundFields, resultOf } from '../search/found.js';
 import { notedSelection, type Searched, type SearchOptions, searchCollection } from '../search/search.js';
-import type { CollectionState } from '../state/collectionState.js';
-import type { Journal } from '../state/journal.js';
+import type { ReplayedCollection } from '../state/replayedCollection.js';
 
 type BatchedSearch = SearchBatchCall['searches'][number];
 
 export class CollectionSearch {
   constructor(
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
+    private readonly collection: Pick<ReplayedCollection, 'state' | 'journal'>,
     private readonly index: CollectionIndex,
     private readonly asOf: CollectionAsOf,
     private readonly clock: Clock,
@@ -24,9 +23,11 @@ export class CollectionSearch {
     const query = queryOf(call);
     const slice = (): Slice => new Slice(this.clock, deadlineMs);
     const { asOf } = call;
-    const seen = call.tellSequence && { sequence: this.journal.seenSequence };
+    const seen = call.tellSequence && { sequence: this.collection.journal.seenSequence };
     if (asOf === undefined) {
-      const metadata = seen ? notedSelection(this.state.metadata, this.journal, seen) : this.state.metadata;
+      const metadata = seen
+        ? notedSelection(this.collection.state.metadata, this.collection.journal, seen)
+        : this.collection.state.metadata;
       const result = resultOf(await searchCollection(this.#present(metadata), query, call, slice));
       return seen ? { ...result, ...seen } : result;
     }
@@ -41,8 +42,8 @@ export class CollectionSearch {
   async batch({ searches, asOf, maxBytes }: SearchBatchCall, deadlineMs: number): Promise<Results['searchBatch']> {
     const slice = (): Slice => new Slice(this.clock, deadlineMs);
     const resting = slice();
-    while (!this.journal.isWhole) await resting.next();
-    const sequence = asOf === undefined ? this.journal.sequence : this.asOf.sequenceOf(asOf);
+    while (!this.collection.journal.isWhole) await resting.next();
+    const sequence = asOf === undefined ? this.collection.journal.sequence : this.asOf.sequenceOf(asOf);
     const answers: Results['search'][] = [];
     let leftBytes = maxBytes;
     for (const search of searches) {
@@ -73,14 +74,14 @@ export class CollectionSearch {
     sequence: number,
     slice: () => Slice,
   ): Promise<FoundFields | undefined> {
-    if (!this.journal.isAt(sequence)) return undefined;
-    const found = await searchCollection(this.#present(this.state.metadata), queryOf(call), call, slice);
-    return this.journal.isAt(sequence) ? found : undefined;
+    if (!this.collection.journal.isAt(sequence)) return undefined;
+    const found = await searchCollection(this.#present(this.collection.state.metadata), queryOf(call), call, slice);
+    return this.collection.journal.isAt(sequence) ? found : undefined;
   }
 
   #present(metadata: Searched['metadata']): Searched {
-    const { vectors, texts, graph, insertions } = this.state;
-    return { vectors, metadata, texts, graph, insertions, index: this.index, records: this.state };
+    const { vectors, texts, graph, insertions } = this.collection.state;
+    return { vectors, metadata, texts, graph, insertions, index: this.index, records: this.collection.state };
   }
 }
 

@@ -6,16 +6,14 @@ import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
 import { namedActor } from '../../shared/model/actor.js';
-import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { PastReceipt, Receipt } from '../../shared/model/receipt.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { LogHead, ProofCall, ProofResults } from '../../shared/protocol/proofs.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import type { Signer } from '../../shared/signing/signer.js';
 import { moved } from '../../shared/transport/transportErrors.js';
-import type { CollectionState } from '../state/collectionState.js';
-import type { Journal } from '../state/journal.js';
 import { emptyHashes } from '../state/replay.js';
+import type { ReplayedCollection } from '../state/replayedCollection.js';
 import { recordOf } from '../state/writeReceipt.js';
 import { checkpointText } from './checkpoint.js';
 import { timelinePage } from './timeline.js';
@@ -35,9 +33,7 @@ export class CollectionProofs {
   #isClosing = false;
 
   constructor(
-    private readonly config: CollectionConfig,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
+    private readonly collection: ReplayedCollection,
     private readonly signer: Signer,
     private readonly clock: Clock,
   ) {}
@@ -56,7 +52,7 @@ export class CollectionProofs {
       case 'checkpoint':
         return this.checkpoint();
       case 'timeline':
-        return timelinePage(this.journal, call, () => this.#assertInTime(deadlineMs));
+        return timelinePage(this.collection.journal, call, () => this.#assertInTime(deadlineMs));
       default:
         return unreachable(call);
     }
@@ -79,11 +75,11 @@ export class CollectionProofs {
     return this.#receipts.run(async () => {
       assertInTime();
       // Read the frame only now, so that waiting calls keep no frame in memory.
-      const frame = await this.journal.frameWith(sequence);
+      const frame = await this.collection.journal.frameWith(sequence);
       const event = frame.events[sequence - frame.header.firstSequence] as Event;
       if (recordOf(event) === undefined) throw changedNoRecord(event);
       assertInTime();
-      const receipt = await this.journal.receiptOf(sequence, frame, assertInTime);
+      const receipt = await this.collection.journal.receiptOf(sequence, frame, assertInTime);
       const requestId = 'requestId' in event ? event.requestId : null;
       return {
         ...receipt,
@@ -95,9 +91,9 @@ export class CollectionProofs {
 
   /** Proves the state after the last whole frame. */
   async stateProof(): Promise<ProofResults['proofState']> {
-    await this.journal.whole();
+    await this.collection.journal.whole();
     const { stateHash, chainHead } = this.#now();
-    return { stateHash, chainHead, stateRoot: this.state.tree.root(), log: this.#head(this.#size) };
+    return { stateHash, chainHead, stateRoot: this.collection.state.tree.root(), log: this.#head(this.#size) };
   }
 
   #inclusion(sequence: number, wantedSize: number | null): ProofResults['proofInclusion'] {
@@ -112,7 +108,7 @@ export class CollectionProofs {
 
   /** Proves that event `sequence` is in the log of its first `size` events. */
   inclusionPath(sequence: number, size: number): Uint8Array {
-    const { tree } = this.journal.history;
+    const { tree } = this.collection.journal.history;
     return Buffer.concat([PROOF_VERSION, tree.chainHead(sequence), tree.path(sequence, size)]);
   }
 
@@ -121,18 +117,18 @@ export class CollectionProofs {
     this.#assertNotBeyond(to);
     // An empty log has no genesis either.
     const [earlier, later] = [from, to].map((sequence) => Math.min(sequence + 1, this.#size)) as [number, number];
-    const nodes = this.journal.history.tree.consistency(earlier, later);
+    const nodes = this.collection.journal.history.tree.consistency(earlier, later);
     const proof = Buffer.concat([PROOF_VERSION, nodes]);
     return { from: this.#head(earlier), to: this.#head(later), proof };
   }
 
   /** Signs the present log, of `size` events. */
   async checkpoint(): Promise<ProofResults['checkpoint'] & { readonly size: number }> {
-    await this.journal.whole();
+    await this.collection.journal.whole();
     const { configHash, stateHash, chainHead } = this.#now();
     const size = this.#size;
     const text = checkpointText({
-      collection: this.config,
+      collection: this.collection.config,
       configHash,
       log: this.#head(size),
       chainHead: size === 0 ? EMPTY_HASH : chainHead,
@@ -144,18 +140,18 @@ export class CollectionProofs {
 
   /** Number of events in whole frames, with the genesis. */
   get #size(): number {
-    return this.journal.history.end.nextSequence;
+    return this.collection.journal.history.end.nextSequence;
   }
 
   #head(size: number): LogHead {
-    return { sequence: Math.max(size - 1, 0), size, root: this.journal.history.tree.root(size) };
+    return { sequence: Math.max(size - 1, 0), size, root: this.collection.journal.history.tree.root(size) };
   }
 
   /** Returns the present hashes, between two frames. An empty log gets those after the genesis that will be written. */
   #now(): ReturnType<typeof emptyHashes> {
-    const { configHash, end } = this.journal.history;
-    if (end === EMPTY_LOG) return emptyHashes(this.config, this.state);
-    return { configHash, stateHash: this.journal.stateHash(), chainHead: end.chainHead };
+    const { configHash, end } = this.collection.journal.history;
+    if (end === EMPTY_LOG) return emptyHashes(this.collection.config, this.collection.state);
+    return { configHash, stateHash: this.collection.journal.stateHash(), chainHead: end.chainHead };
   }
 
   #assertInLog(sequence: number): void {
@@ -164,7 +160,7 @@ export class CollectionProofs {
   }
 
   #assertNotBeyond(sequence: number): void {
-    const { sequence: last } = this.journal;
+    const { sequence: last } = this.collection.journal;
     if (sequence > last) throw invalid(`there is no event ${sequence}: the collection's log has ${last}`);
   }
 

@@ -1,4 +1,5 @@
 /** Statements about contents that a shred has erased, and their proofs; see `docs/formats/erasure.md`. */
+
 import type { Clock } from '../../shared/clock.js';
 import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
@@ -7,7 +8,6 @@ import { Damaged } from '../../shared/log/damaged.js';
 import { type ErasedContent, encodeErasedContents, erasedContentsHash } from '../../shared/log/erasedContents.js';
 import { type Event, type EventUnderKey, type InsertEncrypted, isUnderKey } from '../../shared/log/event.js';
 import { chainHeadBefore, type Frame } from '../../shared/log/frame.js';
-import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { ErasedRecord, ErasureCall, ErasureResults, KeyErasure } from '../../shared/protocol/erasures.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
@@ -15,8 +15,8 @@ import { inSlices, type Slice } from '../../shared/scheduling/slice.js';
 import type { Signer } from '../../shared/signing/signer.js';
 import { encryptedContentHash } from '../audit/leaf.js';
 import type { PastTree } from '../audit/merkleTree.js';
-import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
+import type { ReplayedCollection } from '../state/replayedCollection.js';
 import type { CollectionProofs } from './collectionProofs.js';
 
 const STATEMENT_TITLE = 'vouch erased contents v1';
@@ -27,9 +27,7 @@ export class Erasures {
   readonly #completion = new Mutex();
 
   constructor(
-    private readonly config: CollectionConfig,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
+    private readonly collection: ReplayedCollection,
     private readonly proofs: Pick<CollectionProofs, 'checkpoint' | 'inclusionPath'>,
     private readonly by: { readonly signer: Signer; readonly clock: Clock },
   ) {}
@@ -51,10 +49,10 @@ export class Erasures {
 
   /** Reads the facts of erasures that an old snapshot lacks from the log: all events before it, once for each opening. */
   async #complete(slice: Slice): Promise<void> {
-    const { encrypted } = this.state;
+    const { encrypted } = this.collection.state;
     const { erasures } = encrypted;
     while (erasures.unknownFrom <= erasures.unknownUntil) {
-      const { header, events } = await this.journal.frameWith(erasures.unknownFrom);
+      const { header, events } = await this.collection.journal.frameWith(erasures.unknownFrom);
       for (const event of events) {
         if (event.type === 'shredKey') erasures.add('shred', toHex(event.keyId), event.sequence);
         if (event.type === 'insertEncrypted' && encrypted.get(event.recordId) === undefined)
@@ -76,7 +74,7 @@ export class Erasures {
     const { size, ...checkpoint } = wantedSize === null ? await this.proofs.checkpoint() : { size: wantedSize };
     this.#assertSize(size);
     const certified = await this.#certified(sequences, size, slice);
-    const root = toHex(this.journal.history.tree.root(size));
+    const root = toHex(this.collection.journal.history.tree.root(size));
     return {
       size,
       ...('text' in checkpoint && { checkpoint }),
@@ -86,9 +84,9 @@ export class Erasures {
   }
 
   #statement({ keyId, shred, contents }: Certified, size: number, root: string): KeyErasure['statement'] {
-    const { project, name, id } = this.config;
+    const { project, name, id } = this.collection.config;
     const { signer, clock } = this.by;
-    const origin = `${project}/${name}/${id}/${toHex(this.journal.history.configHash)}`;
+    const origin = `${project}/${name}/${id}/${toHex(this.collection.journal.history.configHash)}`;
     const contentsHash = toHex(erasedContentsHash(contents));
     const lines = [STATEMENT_TITLE, origin, keyId, size, root, shred.sequence, contentsHash, clock.nowMs()];
     const text = lines.map((line) => `${line}\n`).join('');
@@ -105,7 +103,7 @@ export class Erasures {
       [...ofKey, this.#shredOf(keyId, size)].map((sequence) => ({ sequence, keyId })),
     );
     wanted.sort((one, other) => one.sequence - other.sequence);
-    const frames = new FrameReading(this.journal);
+    const frames = new FrameReading(this.collection.journal);
     const contents = new Map<string, ErasedContent[]>([...sequences.keys()].map((keyId) => [keyId, []]));
     const shreds = new Map<string, KeyErasure['shred']>();
     for (const { sequence, keyId } of wanted) {
@@ -123,9 +121,11 @@ export class Erasures {
 
   /** Throws `unavailable` if the log of that size does not have the event of the shred. */
   #shredOf(keyId: string, size: number): number {
-    const sequence = this.state.encrypted.erasures.shredOf(keyId);
+    const sequence = this.collection.state.encrypted.erasures.shredOf(keyId);
     if (sequence !== undefined && sequence < size) return sequence;
-    throw unavailable(`the log of ${size} events of collection ${this.config.name} does not state the shred yet`);
+    throw unavailable(
+      `the log of ${size} events of collection ${this.collection.config.name} does not state the shred yet`,
+    );
   }
 
   #shred({ sequence, timeMs, actor }: Event, frame: Frame, size: number): KeyErasure['shred'] {
@@ -135,7 +135,7 @@ export class Erasures {
 
   /** Returns the parts of the state hash after `size` events, so that records can be proved in that state. */
   #stateAt(size: number): ErasureResults['erasures']['state'] {
-    const { versions, graph } = this.state;
+    const { versions, graph } = this.collection.state;
     const sequence = size - 1;
     if (!versions.knowsHash(sequence)) return null;
     const [records, timeMs] = [versions.recordsAt(sequence), versions.timeAt(sequence)];
@@ -149,7 +149,7 @@ export class Erasures {
     this.#assertSize(size);
     if (sequences.length !== recordIds.length || sequences.some((sequence) => sequence >= size))
       throw new VouchError('validation_error', `these are not contents of a log of ${size} events`);
-    const { tree, versions } = this.state;
+    const { tree, versions } = this.collection.state;
     const past = tree.pastTree(versions.recordsAt(size - 1), size - 1);
     const proofs: Uint8Array[] = [];
     const records: (ErasedRecord | null)[] = [];
@@ -162,7 +162,7 @@ export class Erasures {
   }
 
   #assertSize(size: number): void {
-    const { nextSequence } = this.journal.history.end;
+    const { nextSequence } = this.collection.journal.history.end;
     if (size < 1 || size > nextSequence)
       throw new VouchError('validation_error', `a log of ${size} events is asked for; this one has ${nextSequence}`);
   }
@@ -173,7 +173,7 @@ export class Erasures {
     past: PastTree,
     slice: Slice,
   ): Promise<ErasedRecord | null> {
-    const { encrypted, tree, expiries } = this.state;
+    const { encrypted, tree, expiries } = this.collection.state;
     const record = encrypted.get(recordId);
     if (record?.sequence !== sequence || tree.changedBy(recordId - 1) >= size) return null;
     const { isTombstoned, tag, insertedMs } = record;
@@ -184,7 +184,7 @@ export class Erasures {
 
   /** Returns the sequences of all events with content under each key. No later event is under a shredded one. */
   async #sequencesUnder(keyIds: readonly string[], slice: Slice): Promise<Map<string, Set<number>>> {
-    const { encrypted } = this.state;
+    const { encrypted } = this.collection.state;
     const found = new Map(keyIds.map((keyId) => [keyId, new Set<number>()]));
     for (const { keyId, sequence } of encrypted.all()) {
       found.get(keyId)?.add(sequence);

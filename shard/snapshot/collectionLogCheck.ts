@@ -20,6 +20,14 @@ const ENDS_EARLY_MAX = 3;
 /** Signature of `CollectionAsOf.check`. */
 export type CheckLog = (from: LogPlace, upTo: LogPlace, onReached: (reached: LogPlace) => void) => Promise<boolean>;
 
+export interface CheckedLog {
+  /** The end of the snapshot. */
+  readonly upTo: LogPlace;
+  readonly check: CheckLog;
+  /** Called at most once, and not after `stop`. */
+  onDamage(damage: Damaged): void;
+}
+
 export class CollectionLogCheck {
   #reached = LOG_BEGIN;
   #endedEarly = 0;
@@ -27,13 +35,10 @@ export class CollectionLogCheck {
   #waiting: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `upTo`: the end of the snapshot. `onDamage` is called at most once, and not after `stop`. */
   constructor(
     private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
-    private readonly upTo: LogPlace,
-    private readonly check: CheckLog,
-    private readonly onDamage: (damage: Damaged) => void,
+    private readonly checked: CheckedLog,
   ) {
     services.unchecked.add(collection.id);
     this.#takeTurn();
@@ -63,11 +68,11 @@ export class CollectionLogCheck {
 
   async #checkNow(): Promise<void> {
     const { clock, logger, metrics } = this.services;
-    const about = { collection: this.collection.id, logBytes: this.upTo.end.logBytes };
+    const about = { collection: this.collection.id, logBytes: this.checked.upTo.end.logBytes };
     const startedMs = clock.monotonicMs();
     logger.info({ ...about, checkedBytes: this.#reached.end.logBytes }, 'checking the log before the snapshot');
     try {
-      const isWhole = await this.check(this.#reached, this.upTo, (reached) => this.#advance(reached));
+      const isWhole = await this.checked.check(this.#reached, this.checked.upTo, (reached) => this.#advance(reached));
       if (this.#closed) return;
       if (!isWhole) throw this.#endsEarly();
       const seconds = (clock.monotonicMs() - startedMs) / 1000;
@@ -79,7 +84,7 @@ export class CollectionLogCheck {
       metrics.count('vouch_log_check_failures_total', { reason: isDamaged ? 'damaged' : 'unreadable' });
       if (isDamaged) {
         this.stop();
-        this.onDamage(error);
+        this.checked.onDamage(error);
         return;
       }
       logger.warn(
@@ -98,7 +103,7 @@ export class CollectionLogCheck {
 
   /** A stale replica or the owner's connection may cause this once. Events that were stored do not stay away. */
   #endsEarly(): Error {
-    const last = this.upTo.end.nextSequence - 1;
+    const last = this.checked.upTo.end.nextSequence - 1;
     const reason = `it ends before event ${last}, which the snapshot has`;
     return ++this.#endedEarly >= ENDS_EARLY_MAX ? new Damaged(reason) : new Error(reason);
   }

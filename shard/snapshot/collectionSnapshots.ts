@@ -15,6 +15,13 @@ export interface MadeSnapshot {
 /** After a failure the next try is due after this part of the usual growth of the log. */
 const RETRY_PART = 4;
 
+export interface SnapshotMaker {
+  /** The end of the log; undefined if no snapshot may be made. */
+  now(): { readonly sequence: number; readonly logBytes: number } | undefined;
+  /** Makes a snapshot of the newest frame end at or before that event. Returns undefined if nothing is new. */
+  make(upTo: number): Promise<SavedSnapshot | undefined>;
+}
+
 export class CollectionSnapshots {
   #last: MadeSnapshot | undefined;
   /** Log bytes at which the next snapshot is due. */
@@ -24,16 +31,11 @@ export class CollectionSnapshots {
   #making: Promise<void> | undefined;
   #closed = false;
 
-  /**
-   * `now` returns undefined if no snapshot may be made. `make` makes one of the newest frame end at or before that event.
-   * It returns undefined if nothing is new.
-   */
   constructor(
     private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
     last: MadeSnapshot | undefined,
-    private readonly now: () => { readonly sequence: number; readonly logBytes: number } | undefined,
-    private readonly make: (upTo: number) => Promise<SavedSnapshot | undefined>,
+    private readonly maker: SnapshotMaker,
   ) {
     this.#learn(last);
     this.#dueAtBytes = (last?.logBytes ?? 0) + this.#stepBytes;
@@ -41,7 +43,7 @@ export class CollectionSnapshots {
 
   /** Call it when the log may have grown. Usually costs a comparison. */
   consider(): void {
-    if (this.#closed || this.#isWanted || (this.now()?.logBytes ?? 0) < this.#dueAtBytes) return;
+    if (this.#closed || this.#isWanted || (this.maker.now()?.logBytes ?? 0) < this.#dueAtBytes) return;
     this.#isWanted = true;
     void this.services.turns.run(this.collection, async () => {
       this.#making = this.#makeNow();
@@ -66,7 +68,7 @@ export class CollectionSnapshots {
   }
 
   async #makeNow(): Promise<void> {
-    const now = this.now();
+    const now = this.maker.now();
     if (this.#closed || now === undefined) return;
     const { clock, logger, metrics, store } = this.services;
     const { sequence, logBytes } = now;
@@ -75,7 +77,7 @@ export class CollectionSnapshots {
     const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
     logger.info({ ...about, logBytes }, 'making a snapshot');
     try {
-      const saved = await this.make(sequence);
+      const saved = await this.maker.make(sequence);
       if (saved !== undefined) {
         this.#learn({ sizeBytes: saved.sizeBytes, logBytes, madeAtMs: clock.nowMs() });
         metrics.observe('vouch_snapshot_seconds', { outcome: 'done' }, seconds());

@@ -87,8 +87,8 @@ async function readLog(
   const newState = (): CollectionState =>
     new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
   const state = restored?.from.state ?? newState();
-  const times = { clock, lateMs: logs.lateMs, ...(contents && { contents }) };
-  const journal = new Journal(config, log, state, times, restored?.from.history);
+  const services = { clock, lateMs: logs.lateMs, ...(contents && { contents }), history: restored?.from.history };
+  const journal = new Journal(config, log, state, services);
   onBegin?.(journal);
   journal.onStep = openings && ((sequence) => openings.step(config.id, 'event', sequence));
   const { position, end } = journal.history;

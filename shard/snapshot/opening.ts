@@ -14,6 +14,12 @@ export interface FrameSource {
   read(after: Position, upTo: number, inFlightBytes?: number): AsyncIterable<StoredFrame>;
 }
 
+/** The places of its snapshots and the keys of its contents, if it has any. */
+export interface OpeningSources {
+  readonly place?: SnapshotPlace | undefined;
+  readonly keys?: KeySource | undefined;
+}
+
 /**
  * A collection from its opening to its close. Each opening is a new one, since the log may be another. The owner's
  * thread and the thread of past states each have an object, with one number.
@@ -21,6 +27,8 @@ export interface FrameSource {
 export class Opening {
   /** The keys of the contents that the thread of past states has opened; without a source none. */
   readonly contents: ContentKeys | undefined;
+  readonly place: SnapshotPlace | undefined;
+  readonly keys: KeySource | undefined;
   readonly #closing = new AbortController();
 
   constructor(
@@ -28,9 +36,10 @@ export class Opening {
     readonly number: number,
     readonly config: CollectionConfig,
     readonly log: FrameSource,
-    readonly place?: SnapshotPlace,
-    readonly keys?: KeySource,
+    { place, keys }: OpeningSources = {},
   ) {
+    this.place = place;
+    this.keys = keys;
     this.contents = keys && new ContentKeys(genesisOf(config).collectionId, keys, systemClock);
     // Each waiting rebuild listens; `historicalStateCache.ts` bounds them.
     setMaxListeners(0, this.closing);

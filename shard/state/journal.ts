@@ -13,7 +13,6 @@
  *
  * An append of unknown outcome may be stored until its time is over. It cannot be stored any more once another append is.
  */
-import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
@@ -32,15 +31,9 @@ import { atOnce, inSlices, Slice, sliceTurns } from '../../shared/scheduling/sli
 import { InsertedLeaves } from '../audit/insertedLeaves.js';
 import type { CollectionState } from './collectionState.js';
 import type { CommitBuilder } from './commitBuilder.js';
+import type { JournalServices } from './journalServices.js';
 import { LogHistory } from './logHistory.js';
-import {
-  assertLiveRecords,
-  type ContentOpener,
-  claimedEvents,
-  configHashIn,
-  takesRow,
-  verifiedFrame,
-} from './replay.js';
+import { assertLiveRecords, claimedEvents, configHashIn, takesRow, verifiedFrame } from './replay.js';
 import { assertReaches, lostBeginning, orGone, readStored, WHAT_TO_DO } from './truncatedLog.js';
 import { writeReceipt } from './writeReceipt.js';
 
@@ -68,6 +61,7 @@ export class Journal {
   onShred: ((keyId: string) => void) | undefined;
   /** Called before an event is verified or applied, and again when that resumes. */
   onStep: ((sequence: number) => void) | undefined;
+  readonly history: LogHistory;
   #append: AppendState = SETTLED;
   /** Until this time, on the monotonic clock, an append of an earlier owner may be stored; undefined: it cannot be. */
   #othersUntilMs: number | undefined;
@@ -85,10 +79,10 @@ export class Journal {
     private readonly config: CollectionConfig,
     private readonly log: EventLog,
     private readonly state: CollectionState,
-    /** `lateMs`: see `EventLogs`. Without `contents`, those of records under keys count as lost. */
-    private readonly times: { readonly clock: Clock; readonly lateMs: number; readonly contents?: ContentOpener },
-    readonly history = new LogHistory(),
-  ) {}
+    private readonly services: JournalServices,
+  ) {
+    this.history = services.history ?? new LogHistory();
+  }
 
   /** Committed events, the genesis not counted. */
   get sequence(): number {
@@ -164,7 +158,7 @@ export class Journal {
   }
 
   #isOver(untilMs: number | undefined): boolean {
-    return untilMs !== undefined && this.times.clock.monotonicMs() >= untilMs;
+    return untilMs !== undefined && this.services.clock.monotonicMs() >= untilMs;
   }
 
   /** Begins an ownership. `othersUntilMs`: until then, on the monotonic clock, a late append of an earlier owner may be stored. */
@@ -242,7 +236,7 @@ export class Journal {
     if (this.sequence === 0) return;
     if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
     await this.#assertEnd();
-    const first = await orGone(readStored(this.log, this.history.frame(0).position, this.times.clock));
+    const first = await orGone(readStored(this.log, this.history.frame(0).position, this.services.clock));
     if (first === undefined) throw lostBeginning();
   }
 
@@ -252,7 +246,7 @@ export class Journal {
     if (sequence === 0) return;
     const last = await orGone(log.readAt(this.history.position));
     if ((last && sequenceAfter(last)) !== sequence + 1)
-      await assertReaches(log, config.id, { sequence, known: `event ${sequence} was applied` }, this.times.clock);
+      await assertReaches(log, config.id, { sequence, known: `event ${sequence} was applied` }, this.services.clock);
   }
 
   /**
@@ -282,7 +276,7 @@ export class Journal {
     this.#append = APPENDING;
     const append = noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
     const position = await append.catch((error: unknown) => {
-      this.#append = { kind: 'unknown', untilMs: this.times.clock.monotonicMs() + this.times.lateMs };
+      this.#append = { kind: 'unknown', untilMs: this.services.clock.monotonicMs() + this.services.lateMs };
       throw error;
     });
     // The log takes no other frame at this place.
@@ -300,13 +294,13 @@ export class Journal {
   receiptOf(sequence: number, frame: Frame, afterRest: () => void): Promise<Receipt> {
     const index = sequence - frame.header.firstSequence;
     const receipt = writeReceipt(frame, index, this.state, this.history.configHash);
-    return inSlices(receipt, new Slice(this.times.clock), afterRest);
+    return inSlices(receipt, new Slice(this.services.clock), afterRest);
   }
 
   /** Reads the frame of an applied event from the log, and verifies it. */
   async frameWith(sequence: number): Promise<Frame> {
     const { position } = this.history.frameWith(sequence);
-    const bytes = await noticingDamage(() => readStored(this.log, position, this.times.clock));
+    const bytes = await noticingDamage(() => readStored(this.log, position, this.services.clock));
     return verifiedFrame(bytes, claimedStart(bytes), position);
   }
 
@@ -347,7 +341,7 @@ export class Journal {
     const { header, events } = frame;
     noteWork(onApplied === undefined ? 'replay' : 'commit', this.config);
     if (header.firstSequence === 0) this.history.begin(configHashIn(frame, this.config));
-    const opened = await this.times.contents?.open(events);
+    const opened = await this.services.contents?.open(events);
     try {
       // Memory that ran out in the middle of a frame would leave half of it applied.
       this.state.vectors.reserve(events.filter(takesRow).length);
@@ -362,7 +356,7 @@ export class Journal {
 
   async #applyEvents(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { events } = frame;
-    const [slice, leaves] = [new Slice(this.times.clock), new InsertedLeaves(events)];
+    const [slice, leaves] = [new Slice(this.services.clock), new InsertedLeaves(events)];
     let inTree = 0;
     for (let index = 0; index < events.length; index++) {
       const event = events[index]!;

@@ -282,7 +282,7 @@ export class OpenTextQuery {
     const top = new TopK(n);
     for (let from = 0; n > 0 && from < accumulator.written; from += slicing.chunk) {
       if (from > 0) yield;
-      accumulator.offer(top, from, from + slicing.chunk, idOf, eligible);
+      accumulator.offer(top, { from, to: from + slicing.chunk }, idOf, eligible);
     }
     return top;
   }

@@ -54,7 +54,12 @@ export class ScoreAccumulator {
    * Offers the written slots from `from` to `to` with a score above 0, with ids as ties, optionally only those of
    * `eligible`.
    */
-  offer(top: TopK, from: number, to: number, idOf: (slot: number) => number, eligible?: SlotSet): void {
+  offer(
+    top: TopK,
+    { from, to }: { readonly from: number; readonly to: number },
+    idOf: (slot: number) => number,
+    eligible?: SlotSet,
+  ): void {
     const { scores, slots } = this;
     let { worst, worstTie } = top;
     const end = Math.min(to, this.written);

@@ -61,9 +61,12 @@ export class RecordVault {
     private readonly store: VaultStore,
     private readonly notes: Pick<ShredNotes, 'set'>,
     private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check' | 'dataKey' | 'dataKeyToWrite'>,
-    private readonly clock: Clock,
-    readonly entropy: Entropy,
+    private readonly by: { readonly clock: Clock; readonly entropy: Entropy },
   ) {}
+
+  get entropy(): Entropy {
+    return this.by.entropy;
+  }
 
   /**
    * Encrypts a payload, and makes the key if it is missing. The entry then lists the collection. Throws KeyDamaged, and
@@ -119,7 +122,7 @@ export class RecordVault {
 
   /** Makes `count` data keys for contents of the collection. Throws `unavailable` and `internal_error`, like `encrypt`. */
   async provideFresh({ project, collectionId }: PayloadTarget, count: number): Promise<ProvidedKey[]> {
-    const names = Array.from({ length: count }, () => ({ project, keyId: toHex(this.entropy(KEY_ID_BYTES)) }));
+    const names = Array.from({ length: count }, () => ({ project, keyId: toHex(this.by.entropy(KEY_ID_BYTES)) }));
     const made = await this.keys.create(names, [collectionId]);
     return mapConcurrent(made, READ_AT_ONCE, async (stored) => {
       if (stored === undefined) throw unavailable('a fresh vault key could not be used; retry shortly');
@@ -172,7 +175,7 @@ export class RecordVault {
    * it. If the key is already shredded, the collection's log has yet to state it.
    */
   async enter({ project, collectionId }: PayloadTarget, keyId: string, deadlineMs: number): Promise<void> {
-    while (this.clock.nowMs() <= deadlineMs) {
+    while (this.by.clock.nowMs() <= deadlineMs) {
       const stored = await this.#stored(project, keyId);
       if (stored === undefined || stored.entry.collectionIds.includes(collectionId)) return forget(stored);
       const { entry } = stored;
@@ -191,8 +194,8 @@ export class RecordVault {
 
   async #entryFor(target: PayloadTarget, { keyId, mustExist, deadlineMs }: EncryptOptions): Promise<StoredVaultEntry> {
     const { project, collectionId } = target;
-    while (this.clock.nowMs() <= deadlineMs) {
-      const name = { project, keyId: keyId ?? toHex(this.entropy(KEY_ID_BYTES)) };
+    while (this.by.clock.nowMs() <= deadlineMs) {
+      const name = { project, keyId: keyId ?? toHex(this.by.entropy(KEY_ID_BYTES)) };
       const stored = keyId === null ? undefined : await this.#stored(project, keyId);
       if (stored === undefined && mustExist) throw keyMissing(target, name.keyId);
       const entry = await (stored === undefined

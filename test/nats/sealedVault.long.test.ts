@@ -26,6 +26,7 @@ import { active, freshKeyId, freshSecret, listed, made, shredded } from '../supp
 /** The defaults of a service. */
 const CLUSTER = { replicas: 3, logStreams: 4 };
 const WAYS = ['cut off', 'killed'] as const;
+const GONE: ReadonlySet<number | undefined> = new Set([JETSTREAM.streamNotFound, JETSTREAM.noMessageFound]);
 
 describe('vault over three NATS servers', () => {
   const platforms = new ClusterPlatforms();
@@ -97,20 +98,13 @@ describe('vault over three NATS servers', () => {
     const { streams } = await manager();
     return persistently(() => streams.info(...asked));
   };
-  /** Deletes a stream. The answer may be lost. */
-  const deleteStream = (stream: string): Promise<void> =>
+  /** Deletes a stream, or one of its messages. The answer may be lost. */
+  const deleteStored = (stream: string, seq?: number): Promise<void> =>
     persistently(async () => {
       const { streams } = await manager();
-      await streams.delete(stream).catch((error: NatsError) => {
-        if (error.api_error?.err_code !== JETSTREAM.streamNotFound) throw error;
-      });
-    });
-  /** Deletes a message. The answer may be lost. */
-  const deleteMessage = (stream: string, seq: number): Promise<void> =>
-    persistently(async () => {
-      const { streams } = await manager();
-      await streams.deleteMessage(stream, seq).catch((error: NatsError) => {
-        if (error.api_error?.err_code !== JETSTREAM.noMessageFound) throw error;
+      const deleted = seq === undefined ? streams.delete(stream) : streams.deleteMessage(stream, seq);
+      await deleted.catch((error: NatsError) => {
+        if (!GONE.has(error.api_error?.err_code)) throw error;
       });
     });
   /** Replaces the second half on the server, or removes it. */
@@ -121,7 +115,7 @@ describe('vault over three NATS servers', () => {
     // Under an id, so that a repetition after a lost answer stores nothing.
     const msgID = freshKeyId();
     if (bytes !== undefined) await persistently(() => direct.jetstream().publish(subject, bytes, { msgID }));
-    await deleteMessage(sealStream(place), seq);
+    await deleteStored(sealStream(place), seq);
   };
   const serverOf = async (stream: string): Promise<string> => (await streamInfo(stream)).cluster!.leader!;
   /** Repeats an attempt while servers find another leader. */
@@ -290,7 +284,7 @@ describe('vault over three NATS servers', () => {
     const vault = await open();
     const { stored, seal } = await persistently(() => sealedEntry(vault));
     await untilOn(seal, nats.names);
-    await deleteStream(sealStream(1));
+    await deleteStored(sealStream(1));
     await eventually('one server has lost the bytes', async () => (await serversWith(seal)).length === 2);
     const opened = await open();
     expect(await opened.get('p', stored.keyId)).to.deep.equal(stored);
@@ -355,7 +349,7 @@ describe('vault over three NATS servers', () => {
 
   it('leaves nothing of a shredded key on any server of a service, or elsewhere', async () => {
     // Entries of the other tests are under no master key.
-    for (const stream of [VAULT_STREAM, ...[1, 2, 3].map(sealStream)]) await deleteStream(stream);
+    for (const stream of [VAULT_STREAM, ...[1, 2, 3].map(sealStream)]) await deleteStored(stream);
     const service = await Service.start('cluster', { VOUCH_REPLICAS: '3' }, { nats, shards: 1 });
     try {
       const { rw, name: project } = await service.newProject();

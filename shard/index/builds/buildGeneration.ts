@@ -55,7 +55,7 @@ export async function buildGeneration(order: GenerationOrder, progress: BuildPro
   });
   const toSave = { recordIds: rows.recordIds, leftOut: [...rows.dead(), ...leftOut] };
   return {
-    ...(await completeGeneration(folder, facts, toSave, check, cipher !== undefined)),
+    ...(await completeGeneration(folder, { facts, rows: toSave }, check, cipher !== undefined)),
     ...(cipher && { cipher }),
   };
 }

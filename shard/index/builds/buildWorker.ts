@@ -21,7 +21,7 @@ export interface JobMessage {
 async function carryOut(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
   const check = (): void => progress.obey();
   if (job.op === 'build') return buildGeneration(job.order, progress);
-  if (job.op === 'complete') return completeGeneration(job.folder, job.facts, job.rows, check);
+  if (job.op === 'complete') return completeGeneration(job.folder, job, check);
   await verifyFiles(job.saved, check);
   return job.saved;
 }

@@ -4,7 +4,6 @@
  * much as measuring 1,800 + 58 ef_search rows (`cost.ts`). Ordinals count from the first row of the segment.
  */
 import { Column } from '../../kernel/column.js';
-import type { Kernel } from '../../kernel/kernel.js';
 import type { Hits } from '../../kernel/scanScratch.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
@@ -152,10 +151,11 @@ export class Segment implements Index {
     if (!this.#graph.hasRoom || !suits(form, components)) return false;
     const vector = encoded(form, components);
     // Take the scratch first: without memory to link a node, nothing changes.
-    return this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) => {
+    return this.#withScratch(constructionWidth(this.order.parameters), 0, ({ address }, { kernel }) => {
       const first = this.#equal.add(ordinal, vector);
       if (first !== NONE) return this.#share(first, ordinal, true);
-      this.#link(ordinal, vector, slot, scratch, kernel);
+      this.#addNode(ordinal, vector, slot);
+      kernel.linkNodes(this.#graph.address, address, 1);
       return true;
     });
   }
@@ -298,17 +298,17 @@ export class Segment implements Index {
   }
 
   #add(ordinal: number, vector: Int32Array, slot: number): void {
-    this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) =>
-      this.#link(ordinal, vector, slot, scratch, kernel),
-    );
+    this.#withScratch(constructionWidth(this.order.parameters), 0, ({ address }, { kernel }) => {
+      this.#addNode(ordinal, vector, slot);
+      kernel.linkNodes(this.#graph.address, address, 1);
+    });
   }
 
-  #link(ordinal: number, vector: Int32Array, slot: number, { address }: WalkScratch, kernel: Kernel): void {
+  #addNode(ordinal: number, vector: Int32Array, slot: number): void {
     const node = this.#graph.add(vector);
     this.#graph.setSlot(node, slot);
     this.#ordinals.set(node, ordinal);
     this.#nodes.set(ordinal, node);
-    kernel.linkNodes(this.#graph.address, address, 1);
   }
 
   async #walk(

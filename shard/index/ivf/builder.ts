@@ -59,7 +59,7 @@ function fromScratch(memory: WorkMemory, order: BuildOrder): Built {
       ? new CentroidAssigner(memory, 1, sample.shift)
       : new KMeans(memory, sample, lists, numbers, progress).run();
   const assigned = new Uint32Array(rows.count).fill(NO_LIST);
-  assignRows(memory, assigner, order, live, assigned);
+  assignRows(memory, assigner, order, { ordinals: live, assigned });
   return { assigner, assigned, usualShift: sample.shift };
 }
 
@@ -77,7 +77,7 @@ async function extended(memory: WorkMemory, order: BuildOrder, base: BuildBase):
     if (rows.isLive(ordinal)) assigned[ordinal] = payload.assigned[ordinal]!;
   const added = liveOrdinals(rows).filter((ordinal) => assigned[ordinal] === NO_LIST);
   progress.setTotal(added.length);
-  assignRows(memory, assigner, order, added, assigned);
+  assignRows(memory, assigner, order, { ordinals: added, assigned });
   return { assigner, assigned, usualShift };
 }
 
@@ -118,8 +118,7 @@ function assignRows(
   memory: WorkMemory,
   assigner: CentroidAssigner,
   { rows, progress }: BuildOrder,
-  ordinals: Uint32Array,
-  assigned: Uint32Array,
+  { ordinals, assigned }: { readonly ordinals: Uint32Array; readonly assigned: Uint32Array },
 ): void {
   const { rowsPerCall } = assigner;
   const most = Math.min(rowsPerCall, ordinals.length);

@@ -42,8 +42,7 @@ export const manifestPath = (folder: string): string => join(folder, 'manifest.j
  */
 export async function completeGeneration(
   folder: string,
-  facts: GenerationFacts,
-  rows: RowsToSave,
+  { facts, rows }: { readonly facts: GenerationFacts; readonly rows: RowsToSave },
   check: () => void,
   isEncrypted = false,
 ): Promise<SavedGeneration> {

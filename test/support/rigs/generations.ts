@@ -50,7 +50,7 @@ export async function saveGeneration(
   await makeDirectory(folder);
   await createFile(payloadPath(folder), `the payload of ${number}`);
   const rows = { recordIds: Float64Array.of(11, 12, 2 ** 40), leftOut: [1] };
-  return completeGeneration(folder, facts, rows, () => undefined);
+  return completeGeneration(folder, { facts, rows }, () => undefined);
 }
 
 export function orderOf(

@@ -133,5 +133,5 @@ export function recordVaultOver(
       return 'opens' as const;
     },
   };
-  return new RecordVault(store, notes, keys, clock, systemEntropy);
+  return new RecordVault(store, notes, keys, { clock, entropy: systemEntropy });
 }

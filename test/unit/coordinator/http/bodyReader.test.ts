@@ -30,7 +30,8 @@ describe('a refused body longer than allowed', () => {
       resume: () => calls.push('resume'),
     };
     const watch = Object.assign(new BodyWatch(), { add: () => {}, delete: () => {} });
-    const body = new BodyReader(res as unknown as EngineResponse, 5_000, 1_000, {} as InFlight, watch);
+    const shared = { bodyBytesMax: 1_000, inFlight: {} as InFlight, watch };
+    const body = new BodyReader(res as unknown as EngineResponse, 5_000, shared);
     send(new ArrayBuffer(1), false);
     let isDropped = false;
     const dropped = body.drop()!.then(() => {

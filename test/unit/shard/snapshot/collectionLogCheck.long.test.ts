@@ -328,7 +328,8 @@ describe('the log before a snapshot', () => {
     const check = (work: CheckLog): { check: CollectionLogCheck; damages: string[] } => {
       const damages: string[] = [];
       const onDamage = ({ message }: Damaged): unknown => damages.push(message);
-      return { check: new CollectionLogCheck({ id: ID, project: 'p' }, snapshots, upTo, work, onDamage), damages };
+      const checked = { upTo, check: work, onDamage };
+      return { check: new CollectionLogCheck({ id: ID, project: 'p' }, snapshots, checked), damages };
     };
 
     it('is continued from the place of a failed read', async () => {

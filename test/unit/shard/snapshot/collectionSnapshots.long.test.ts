@@ -94,27 +94,21 @@ describe('the snapshots of a collection', () => {
     });
     const made: string[] = [];
     const at = { sequence: 1, logBytes: 100 };
-    const one = new CollectionSnapshots(
-      { id: 1, project: 'p' },
-      rig.snapshots,
-      undefined,
-      () => at,
-      async () => {
+    const one = new CollectionSnapshots({ id: 1, project: 'p' }, rig.snapshots, undefined, {
+      now: () => at,
+      make: async () => {
         made.push('one');
         await ending;
         return undefined;
       },
-    );
-    const other = new CollectionSnapshots(
-      { id: 2, project: 'p' },
-      rig.snapshots,
-      undefined,
-      () => at,
-      async () => {
+    });
+    const other = new CollectionSnapshots({ id: 2, project: 'p' }, rig.snapshots, undefined, {
+      now: () => at,
+      make: async () => {
         made.push('other');
         return undefined;
       },
-    );
+    });
     one.consider();
     other.consider();
     await eventually('the first is being made', () => made.length > 0);

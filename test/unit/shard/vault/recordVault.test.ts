@@ -25,7 +25,10 @@ describe('the vault of a collection', () => {
       dataKey: async () => Buffer.alloc(0),
       dataKeyToWrite: async () => Buffer.alloc(0),
     };
-    const vault = new RecordVault(store, { set: async () => undefined }, keys, systemClock, systemEntropy);
+    const vault = new RecordVault(store, { set: async () => undefined }, keys, {
+      clock: systemClock,
+      entropy: systemEntropy,
+    });
     const options = { keyId: KEY_ID, mustExist: false, deadlineMs: systemClock.nowMs() + 10_000 };
     await expectCode(vault.encrypt(TARGET, Buffer.from('payload'), options), 'validation_error');
   });
