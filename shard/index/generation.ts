@@ -244,11 +244,12 @@ export class Generation {
   }
 
   #exactIsCheaper(index: Index, k: number, eligible: SlotSet | undefined): boolean {
-    const covered = this.parts.rows.covered.count;
+    const { rows, vectors } = this.parts;
+    const covered = rows.covered.count;
     if (eligible === undefined) return covered <= index.cost(k);
     // An index also spends time on rows that are not eligible. So few eligible rows make the exact scan cheaper.
     const share = Math.min(eligible.count / Math.max(covered, 1), 1);
-    return eligible.count * share <= index.cost(k);
+    return Math.min(eligible.count * vectors.shape.selectedRowCost, covered) * share <= index.cost(k);
   }
 
   /** Frees the memory. Ignores a failure: the garbage collector frees the memory later. */

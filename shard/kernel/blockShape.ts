@@ -30,6 +30,8 @@ const COMPONENT_BYTES = 4;
 const ROW_NS = 1.5;
 const ROW_BYTE_NS = 0.04;
 const CODE_BYTE_NS = 0.055;
+/** Time to reach a row that was selected among many others, which the processor does not expect. */
+const SELECTED_NS = 35;
 
 export const bitmapBytesOf = (rows: number): number => Math.ceil(rows / WORD_ROWS) * WORD_BYTES;
 
@@ -90,7 +92,16 @@ export class BlockShape {
   /** Time of an exact scan per row, in units of one exactly measured row. */
   get scannedRowCost(): number {
     if (this.codeBytes === 0) return 1;
-    return (ROW_NS + this.codeBytes * CODE_BYTE_NS) / (ROW_NS + this.strideBytes * ROW_BYTE_NS);
+    return this.#scannedRowNs / (ROW_NS + this.strideBytes * ROW_BYTE_NS);
+  }
+
+  /** Time of an exact scan of a few selected rows, per row, in units of a row of a scan of all. */
+  get selectedRowCost(): number {
+    return 1 + SELECTED_NS / this.#scannedRowNs;
+  }
+
+  get #scannedRowNs(): number {
+    return ROW_NS + (this.codeBytes === 0 ? this.strideBytes * ROW_BYTE_NS : this.codeBytes * CODE_BYTE_NS);
   }
 
   /** Largest number of rows of a block. */

@@ -122,4 +122,23 @@ describe('a generation that is searched by threads', () => {
     await found;
     expect(insert(9)).to.equal(1);
   });
+
+  it('asks the index for some of many eligible rows, and scans a few of them exactly', async () => {
+    for (let distance = 5; distance <= 1_000; distance++) {
+      const slot = insert(distance);
+      rows.add(slot + 1, slot);
+    }
+    index.cost = () => 100;
+    const notesOf = async (count: number): Promise<string[]> => {
+      const eligible = new SlotSet(vectors.shape);
+      for (let slot = 0; slot < count; slot++) eligible.add(slot);
+      const found = idsOf(generation.search(QUERY, K, eligible));
+      const notes = index.notes.splice(0);
+      if (notes.length > 0) await index.endSearch();
+      expect(await found).to.deep.equal([1, 2, 3]);
+      return notes;
+    };
+    expect(await notesOf(50)).to.deep.equal([]);
+    expect(await notesOf(200)).to.deep.equal(['searches']);
+  });
 });
