@@ -25,14 +25,23 @@ export const MAX = 2 ** 31 - 1;
 /** A whole number in [-bound, bound). */
 export const component = (random: SeededRandom, bound: number): number => Math.floor((random.next() * 2 - 1) * bound);
 
-export const randomVector = (random: SeededRandom, dimension: number, bound: number): Int32Array =>
-  Int32Array.from({ length: dimension }, () => component(random, bound));
+export function randomVector(random: SeededRandom, dimension: number, bound: number): Int32Array {
+  const vector = new Int32Array(dimension);
+  for (let i = 0; i < dimension; i++) vector[i] = component(random, bound);
+  return vector;
+}
 
 export const bytesOf = (vector: Int32Array): Uint8Array =>
   new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 
-/** Returns the squared distance. Numbers are exact below 2^53; BigInt is used where a partial sum may be larger. */
-function total(a: Int32Array, b: Int32Array): bigint {
+/** Returns the squared distance. A sum of numbers that stays below 2^53 is exact; a larger one is added up in BigInt. */
+function total(a: Int32Array, b: Int32Array): number | bigint {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) * (a[i]! - b[i]!);
+  return sum < 2 ** 53 ? sum : largeTotal(a, b);
+}
+
+function largeTotal(a: Int32Array, b: Int32Array): bigint {
   let sum = 0n;
   let part = 0;
   for (let i = 0; i < a.length; i++) {
@@ -50,11 +59,11 @@ function total(a: Int32Array, b: Int32Array): bigint {
 
 /** The nearest `k` live rows, by exact distance and then by id. */
 export function nearest(rows: Rows, query: Int32Array, k: number, eligible?: ReadonlySet<number>): Expected {
-  const all = [...rows]
-    .filter(([slot, { live }]) => live && (eligible?.has(slot) ?? true))
-    .map(([slot, { id, vector }]) => ({ slot, id, total: total(vector, query) }))
-    .sort((a, b) => (a.total < b.total ? -1 : a.total > b.total ? 1 : a.id - b.id))
-    .slice(0, k);
+  const all: { readonly slot: number; readonly id: number; readonly total: number | bigint }[] = [];
+  for (const [slot, { id, vector, live }] of rows)
+    if (live && (eligible?.has(slot) ?? true)) all.push({ slot, id, total: total(vector, query) });
+  // Numbers and BigInts are compared by their exact values.
+  all.sort((a, b) => (a.total < b.total ? -1 : a.total > b.total ? 1 : a.id - b.id)).splice(k);
   return {
     ids: all.map(({ id }) => id),
     slots: all.map(({ slot }) => slot),
