@@ -1,9 +1,9 @@
 /** A class with states declares them as one union. The drawing at the head of that file names exactly these states. */
 import { expect } from 'chai';
-import { readSources } from './support/sourceTree.js';
+import { readSources, SOURCE_FOLDERS } from './support/sourceTree.js';
 import { stateMachines } from './support/stateMachines.js';
 
-const machines = stateMachines(readSources().filter(({ folder }) => folder !== 'test'));
+const machines = stateMachines(readSources(SOURCE_FOLDERS.filter((folder) => folder !== 'test')));
 
 describe('tidy states', () => {
   for (const { path, declared, drawn } of machines)

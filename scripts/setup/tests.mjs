@@ -73,7 +73,7 @@ const GROUPS = [
   /^(?:attack|nats)\//,
   /^faults\/(?!damage)/,
   /^contract\/[f-q]/,
-  /^unit\/(?:shard\/(?!index\/)|verifier\/)/,
+  /^unit\/shard\/(?!index\/)/,
   /^faults\//,
   /^contract\//,
   /^cluster\/[a-h]/,

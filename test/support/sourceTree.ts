@@ -65,10 +65,17 @@ export function filesBelow(folder: string, ending: string): string[] {
     .sort();
 }
 
-export const readSources = (): Source[] =>
-  SOURCE_FOLDERS.flatMap((folder) =>
-    [...filesBelow(folder, '.ts'), ...filesBelow(folder, '.tsx')].map((path) => readSource(path, folder)),
-  );
+const read = new Map<string, readonly Source[]>();
+
+/** Sources of these folders; each folder is parsed once. */
+export const readSources = (folders: readonly Source['folder'][] = SOURCE_FOLDERS): Source[] =>
+  folders.flatMap((folder) => {
+    const sources =
+      read.get(folder) ??
+      [...filesBelow(folder, '.ts'), ...filesBelow(folder, '.tsx')].map((path) => readSource(path, folder));
+    read.set(folder, sources);
+    return [...sources];
+  });
 
 function readSource(path: string, folder: Source['folder']): Source {
   const text = readFileSync(join(ROOT, path), 'utf8');

@@ -14,8 +14,7 @@ import { ROOT, readSources, type Source } from '../../support/sourceTree.js';
 
 const NODE_ALONE = ['Buffer', 'process', 'require', 'module', 'global', 'setImmediate', '__dirname', 'NodeJS'];
 
-const core = (): Source[] =>
-  readSources().filter(({ path }) => path.startsWith('verifier/') && !path.startsWith('verifier/node/'));
+const core = (): Source[] => readSources(['verifier']).filter(({ path }) => !path.startsWith('verifier/node/'));
 
 function identifiersOf({ path, text }: Source): Set<string> {
   const found = new Set<string>();
