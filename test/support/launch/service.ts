@@ -9,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { DirectoryBucket } from '../../../shared/bucket/directory.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { silentLogger } from '../../../shared/logger.js';
 import { openCluster } from '../../../shared/platform/natsPlatform.js';
 import type { Platform } from '../../../shared/platform/platform.js';
-import { openRegistryBucket } from '../../../shared/platform/standalonePlatform.js';
 import { createKey, type Scope } from '../../../shared/registry/keys.js';
 import { type Ownership, ownershipOf } from '../../../shared/registry/owners.js';
 import { openSigner } from '../../../shared/signing/signer.js';
@@ -53,6 +53,9 @@ export interface Members {
 
 /** Times so long that a busy machine fails over no shard; tests of failover set their own. */
 const PATIENT: Settings = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '6000', VOUCH_FAILOVER_MS: '9000' };
+
+/** Interval of looks at the folder of keys, for writes of other processes, which tests do not await. */
+const LOOK_MS = 3_600_000;
 
 /** Milliseconds for which a coordinator repeats the metrics it has read. */
 const METRICS_MS = 1_000;
@@ -326,7 +329,8 @@ export class Service {
 
   async #keys(): Promise<Bucket> {
     if (this.mode === 'standalone') {
-      this.#registry ??= await openRegistryBucket({ dataDir: this.dataDir, logger: silentLogger }, BUCKETS.keys);
+      const folder = join(this.dataDir, 'registry', BUCKETS.keys);
+      this.#registry ??= await DirectoryBucket.open({ folder, logger: silentLogger, lookMs: LOOK_MS });
       return this.#registry;
     }
     return (await this.platform()).bucket(BUCKETS.keys);
