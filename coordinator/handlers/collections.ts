@@ -38,7 +38,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const { body, caller, services, envelope } = request;
       const { name, dimension } = body;
-      request.assertMayUse(name);
+      await request.assertMayTake(name);
       const index = body.index ?? 'brute';
       const normalise = isNormalising(body);
       if (index !== 'brute') assertIndexing(services.config);
@@ -91,7 +91,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const { caller, services, envelope } = request;
       const name = collectionName(request.parameters[0]);
-      request.assertMayUse(name);
+      await request.assertMayTake(name);
       await services.backend.remove(caller.project, name, envelope, (found) => assertMayErase(caller, found));
       return noContent;
     },

@@ -43,7 +43,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const rules = { ...(normalise && { normalise }), ...(text && { text }), ...(erasable && { erasable }) };
       const fixed = { dimension, ...rules, createdAtMs, ...createdBy };
       const name = nameOf(request.body);
-      request.assertMayUse(name);
+      await request.assertMayTake(name);
       const wanted = { name, origin, ...fixed, spec, ...(ttlSecs && { ttlSecs }), end };
       const { collection } = await backend.beginImport(request.caller.project, wanted, request.envelope);
       try {

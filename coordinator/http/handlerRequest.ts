@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, isCollectionNotFound, refusal } from '../../shared/errors/errors.js';
+import { type ErrorCode, isCollectionNotFound, refusal, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
@@ -105,8 +105,17 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     }
     // Before the key is judged: a refusal is an entry of the access log too.
     if (collection.auditReads !== undefined) this.auditing.audit?.named(collection);
-    this.assertMayUse(collection.name);
+    this.assertMayUse(collection.name, wanted);
     return collection;
+  }
+
+  /** Throws `forbidden` if the key may not create or delete a collection of this name, which may be an alias. */
+  async assertMayTake(name: string): Promise<void> {
+    if (this.caller.collections === null) return;
+    await this.find(name).catch((error: unknown) => {
+      if (error instanceof VouchError && error.code === 'forbidden') throw error;
+    });
+    this.assertMayUse(name);
   }
 
   /**
@@ -118,15 +127,18 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
       this.assertMayUse(wanted);
       throw error;
     });
-    this.assertMayUse(collection.name);
+    this.assertMayUse(collection.name, wanted);
     return collection;
   }
 
-  /** Throws `forbidden` if the key may not use the collection of this name, which is not an alias. */
-  assertMayUse(name: string): void {
+  /**
+   * Throws `forbidden` if the key may not use the collection of this name, which is not an alias. The message has the name that the
+   * request has: what an alias leads to is not for this key.
+   */
+  assertMayUse(name: string, wanted = name): void {
     const { collections } = this.caller;
     if (!mayUse(collections, name))
-      throw refusal('forbidden', 'collection', { name, own: shownCollections(collections) });
+      throw refusal('forbidden', 'collection', { name: wanted, own: shownCollections(collections) });
   }
 
   /** This request with another deadline. */

@@ -123,8 +123,19 @@ inBothModes('a key that is limited to collections', (service) => {
     await project.rw.put('/v1/aliases/now', { collection: 'docs-2' });
     await project.rw.put('/v1/aliases/docs-alias', { collection: 'other' });
     expect((await limited.post('/v1/search', { collection: 'now', query: [1], k: 1 })).status).to.equal(200);
-    await forbidden(limited.post('/v1/search', { collection: 'docs-alias', query: [1], k: 1 }), 'docs-alias');
-    await forbidden(limited.get('/v1/namespaces/docs-alias'), 'docs-alias');
+    const asked: Record<string, Promise<Answer>> = {
+      search: limited.post('/v1/search', { collection: 'docs-alias', query: [1], k: 1 }),
+      multi: limited.post('/v1/search/multi', { collections: ['docs', 'docs-alias'], query: [1], k: 1 }),
+      one: limited.get('/v1/namespaces/docs-alias'),
+      create: limited.post('/v1/namespaces', { name: 'docs-alias', dimension: 1, metric: 'squared_l2' }),
+      remove: limited.delete('/v1/namespaces/docs-alias'),
+      imported: limited.post('/v1/import', announcement(await exported(project.rw, 'docs'), 'docs-alias')),
+    };
+    for (const [what, answer] of Object.entries(asked))
+      expect(await forbidden(answer, what), what).to.equal(
+        'this key may not use collection docs-alias; it is limited to docs*, mine',
+      );
+    expect((await limited.delete('/v1/namespaces/now')).body.code).to.equal('forbidden');
     const { aliases } = (await limited.get('/v1/aliases')).body;
     expect(aliases).to.deep.equal([{ alias: 'now', collection: 'docs-2' }]);
   });
