@@ -26,8 +26,9 @@ const FORBIDDEN = 403;
 const REFUSED = 400;
 /** Paths of the endpoints about a collection itself. */
 const NAMED_IN_PATH = /^\/v1\/(?:namespaces|import)\/([^/]+)/;
-/** Largest number of collections that are looked for in a refused request. */
-const MEANT_MAX = 16;
+const CREATION = 'POST /v1/namespaces';
+/** Largest number of collections that are looked for in a refused request: those of a multi-search, and that of its `like`. */
+const MEANT_MAX = 33;
 
 export interface AuditServices {
   readonly backend: Pick<Backend, 'call' | 'find'>;
@@ -56,7 +57,9 @@ export interface AuditedRequest {
     readonly scope: string;
     readonly category: string;
     readonly alsoReads: boolean;
+    readonly isOfProject: boolean;
     readonly body: string | null;
+    readonly bodyFields: readonly string[];
     readonly query: unknown;
   };
   readonly head: { readonly method: string; readonly path: string; readonly query: string };
@@ -80,10 +83,10 @@ export class RequestAudit {
     private readonly request: AuditedRequest,
   ) {}
 
-  /** Keeps the request of a read, before its body is prepared. */
-  async keep(body: Buffer): Promise<void> {
+  /** Keeps the request of a read, or of any call that its key may not make, before its body is prepared. */
+  async keep(body: Buffer, isForbidden = false): Promise<void> {
     const { route, head } = this.request;
-    if (route.category !== 'read' && !route.alsoReads) return;
+    if (route.category !== 'read' && !route.alsoReads && !isForbidden) return;
     const copy = body.length <= KEPT_BYTES_MAX ? Buffer.from(body) : undefined;
     const hash = await hashedParts(DOMAIN.accessRequest, `${targetOf(head)}\n`, body, this.#slice());
     this.#kept = { hash, body: copy };
@@ -116,8 +119,8 @@ export class RequestAudit {
     const { route } = this.request;
     const isRefused = reply.status >= REFUSED;
     const isOfLog = route.scope === 'admin';
-    const isEntry = isRefused && !isOfLog && (route.category === 'read' || reply.status === FORBIDDEN);
-    if (isEntry && this.#accesses.size === 0) await this.#findMeant(reply.status);
+    const isEntry = reply.status === FORBIDDEN || (isRefused && !isOfLog && route.category === 'read');
+    if (isEntry) await this.#findMeant(reply.status);
     const accesses = [...this.#accesses.values()].filter(({ state }) => state !== undefined || isEntry);
     if (accesses.length === 0) return;
     const answerHash = isRefused ? undefined : await this.#answerHash(reply);
@@ -166,6 +169,8 @@ export class RequestAudit {
     // A collection in the path is not read: only a key that may not use it is of interest.
     const meant = inPath === undefined ? this.#meant() : status === FORBIDDEN ? decoded(inPath) : [];
     const names = [...new Set(meant)].slice(0, MEANT_MAX);
+    // A call that was refused by its only collection has named it already.
+    if (names.length <= this.#accesses.size) return;
     for (const name of names) {
       const collection = await backend.find(project, name).catch(() => undefined);
       if (collection?.auditReads !== undefined) this.named(collection);
@@ -174,16 +179,15 @@ export class RequestAudit {
 
   #meant(): string[] {
     const { route, head, isPacked } = this.request;
-    if (route.body === null) {
+    if (route.body === null || route.query !== null) {
       const named = new URLSearchParams(head.query).getAll('collection');
       return route.query === null || named.length > 0 ? named : ['default'];
     }
     const body = this.#kept?.body;
-    if (body === undefined) return [];
+    if (body === undefined || route.scope === 'admin') return [];
     try {
       const value = (isPacked ? unpack(body) : JSON.parse(body.toString())) as Meant;
-      const named = value.collections === undefined ? [value.collection ?? 'default'] : [value.collections].flat();
-      return named.filter((name) => typeof name === 'string');
+      return namedIn(value, route).filter((name) => typeof name === 'string');
     } catch {
       return [];
     }
@@ -204,8 +208,17 @@ export class RequestAudit {
 
 /** The fields of a body that name collections, of any type. */
 interface Meant {
-  readonly collection?: string;
-  readonly collections?: readonly string[];
+  readonly collection?: unknown;
+  readonly collections?: unknown;
+  readonly like?: { readonly collection?: unknown } | null;
+  readonly name?: unknown;
+}
+
+/** The values that name collections. A body without a name means `default`, unless it is about the project. */
+function namedIn(value: Meant, { name, bodyFields, isOfProject }: AuditedRequest['route']): unknown[] {
+  if (name === CREATION) return [value.name];
+  if (bodyFields.includes('collections')) return [value.collections, value.like?.collection].flat();
+  return bodyFields.includes('collection') ? [value.collection ?? (isOfProject ? undefined : 'default')] : [];
 }
 
 /** The name in a path; none if its percent-encoding is broken. */

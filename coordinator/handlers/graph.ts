@@ -26,6 +26,7 @@ const DEPTH = 2;
 
 export const GRAPH_ROUTES: readonly Route[] = [
   writeRoute('POST /v1/graph/node', {
+    alsoReads: true,
     summary: 'Create a graph node',
     body: 'createNode',
     answers: 'CreateNodeResponse',
@@ -48,6 +49,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('DELETE /v1/graph/node/{id}', {
+    alsoReads: true,
     summary: 'Delete a graph node and its edges',
     query: inCollection,
     answers: 'DeleteResponse',
@@ -67,6 +69,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('POST /v1/graph/edge', {
+    alsoReads: true,
     summary: 'Create a graph edge',
     body: 'createEdge',
     answers: 'CreateEdgeResponse',
@@ -79,6 +82,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('DELETE /v1/graph/edge/{id}', {
+    alsoReads: true,
     summary: 'Delete a graph edge',
     query: inCollection,
     answers: 'DeleteResponse',

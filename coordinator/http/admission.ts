@@ -5,20 +5,27 @@ import { ACTOR_TEXT_MAX, type Actor, isVisibleAscii } from '../../shared/model/a
 import { allows, type Scope } from '../../shared/registry/keys.js';
 import type { Caller } from '../auth/authenticate.js';
 import { reuseMemory } from '../body/bodyMemory.js';
-import type { BodyKind } from '../body/kinds.js';
 import { invalid } from '../contract/refusal.js';
 import type { Share } from '../limits/inFlight.js';
 import type { Decision } from '../limits/limiter.js';
 import type { BodyReader } from './bodyReader.js';
 import type { Exchange } from './exchange.js';
+import { shownCollections } from './handlerRequest.js';
 import { mediaFlaw } from './mediaTypes.js';
 import type { RequestHead } from './requestHead.js';
+import type { Route } from './route.js';
 
-/** Checks the content type, then the scope; the order is part of the contract. */
-export function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head: RequestHead): void {
-  const flaw = body === null ? undefined : mediaFlaw(head, body);
+/**
+ * The refusal of a call that the key may not make, by its scope or its limits. Throws `unsupported_media_type` before; the order is
+ * part of the contract.
+ */
+export function callRefusal({ scope, collections }: Caller, route: Route, head: RequestHead): VouchError | undefined {
+  const flaw = route.body === null ? undefined : mediaFlaw(head, route.body);
   if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);
-  if (!allows(caller.scope, scope)) throw refusal('forbidden', 'scope', { scope, own: caller.scope });
+  const wanted = route.scope as Scope;
+  if (!allows(scope, wanted)) return refusal('forbidden', 'scope', { scope: wanted, own: scope });
+  if (collections === null || route.category === null || !route.isOfProject) return undefined;
+  return refusal('forbidden', 'project', { own: shownCollections(collections) });
 }
 
 /** The length of an empty object, which some clients send where they have nothing to say. */

@@ -3,9 +3,13 @@
  * process knows. Otherwise it begins when the shard reports so: `audit_reads` has just been switched on.
  */
 
+import type { VouchError } from '../../shared/errors/errors.js';
 import { type AuditedRequest, type AuditServices, RequestAudit } from '../access/requestAudit.js';
 import { type BodyMemory, reuseMemory } from '../body/bodyMemory.js';
+import type { Share } from '../limits/inFlight.js';
+import type { BodyReader } from './bodyReader.js';
 import type { Reply } from './reply.js';
+import type { RequestHead } from './requestHead.js';
 
 /** Larger bodies are not kept for an audit that begins late: the entry then has no hash of the request. */
 const LATE_BYTES_MAX = 64 * 1024;
@@ -42,6 +46,21 @@ export class Auditing {
   release(body: BodyMemory, isOfRead: boolean): void {
     if (isOfRead && this.#audit === undefined && body.length <= LATE_BYTES_MAX) this.#body = body;
     else reuseMemory(body);
+  }
+
+  /**
+   * Rejects with the refusal of a call that its key may not make. Keeps a short body before, since it names the collection. A client
+   * that waits for `100 Continue` is refused without it.
+   */
+  async refuse(refused: VouchError, head: RequestHead, share: Share, body: BodyReader | undefined): Promise<never> {
+    const { bodyBytes = Number.POSITIVE_INFINITY, expectation } = head;
+    if (this.request().route.body === null) await this.#audit?.keep(NO_BYTES, true);
+    else if (body !== undefined && bodyBytes <= LATE_BYTES_MAX && expectation === undefined) {
+      const bytes = await body.read(share);
+      await this.#audit?.keep(bytes, true);
+      reuseMemory(bytes);
+    }
+    throw refused;
   }
 
   /** Resolves when every access of the request is durable. Throws `unavailable`: then the answer must not leave. */

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../shared/errors/errors.js';
 import type { Scope } from '../../shared/registry/keys.js';
 import { BODY_KINDS, type BodyKind, mayBeEmpty, mayBePacked, type Prepared } from '../body/kinds.js';
+import { namesOf } from '../contract/knownFields.js';
 import type { Method, RouteAnswer, RouteDoc } from '../contract/openapi.js';
 import { queryReader } from '../contract/query.js';
 import { assertCollectionQuery } from '../contract/records.js';
@@ -40,6 +41,8 @@ export interface KeyedRoute extends CommonRoute {
   readonly isOfProject: boolean;
   /** Whether its answer has facts about records, although it writes: an access log has an entry for it. */
   readonly alsoReads: boolean;
+  /** The names of the fields of its body. */
+  readonly bodyFields: readonly string[];
   readonly handle: (request: HandlerRequest) => Promise<Reply>;
 }
 
@@ -92,6 +95,7 @@ const routeOf =
     return {
       ...{ name, method, path, scope, category, summary, isIdempotent, request, deadline, isOfProject, alsoReads },
       body: body ?? null,
+      bodyFields: request === null || request === 'bytes' ? [] : namesOf(request),
       isRequestRequired: body !== undefined && !mayBeEmpty(body),
       isPackable: body !== undefined && mayBePacked(body),
       query: query?.schema ?? null,

@@ -11,7 +11,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { refusal, VouchError } from '../../shared/errors/errors.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import type { Actor } from '../../shared/model/actor.js';
-import type { Scope } from '../../shared/registry/keys.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
@@ -20,7 +19,7 @@ import type { BodyKind } from '../body/kinds.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { Limiter } from '../limits/limiter.js';
 import { TurnBudget } from '../limits/turnBudget.js';
-import { actorOf, assertMayCall, assertNoBody, assertWithinLimit } from './admission.js';
+import { actorOf, assertNoBody, assertWithinLimit, callRefusal } from './admission.js';
 import { Auditing } from './auditing.js';
 import { BodyReader, type BodyServices, BodyWatch } from './bodyReader.js';
 import { Compressor } from './compression.js';
@@ -28,7 +27,7 @@ import { Cors } from './cors.js';
 import type { Address, EngineRequest, EngineResponse, HttpEngine, ServedCertificate } from './engine/engine.js';
 import { type Closing, Exchange, writeHead } from './exchange.js';
 import { FailureLog } from './failureLog.js';
-import { decodeParameter, HandlerRequest, type Services, shownCollections } from './handlerRequest.js';
+import { decodeParameter, HandlerRequest, type Services } from './handlerRequest.js';
 import { acceptsPacked, isPackedBody } from './mediaTypes.js';
 import { errorReply, KEEP_ALIVE, malformedReply, packedReply, type Reply } from './reply.js';
 import { type RequestHead, readHead } from './requestHead.js';
@@ -101,8 +100,15 @@ interface AskedRoute {
   readonly route: KeyedRoute;
   readonly encoded: readonly string[];
   readonly caller: Caller;
-  readonly actor: Actor;
   readonly share: Share;
+  /** The refusal of a call that the key may not make: its outcome, once the access log has it. */
+  readonly refused: VouchError | undefined;
+}
+
+/** The traces of a request in logs. */
+interface Traced {
+  readonly actor: Actor;
+  readonly auditing: Auditing;
 }
 
 const NO_BYTES = Buffer.alloc(0);
@@ -267,27 +273,21 @@ class Requests {
   }
 
   #admit(request: AcceptedRequest, route: Route, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
-    assertMayCall(caller, route.scope as Scope, route.body, request.head);
+    const refused = callRefusal(caller, route, request.head);
+    const mayBeAudited = route.category !== null && this.options.services.backend.hasAudited(caller.project);
+    if (refused !== undefined && !mayBeAudited) throw refused;
     if (route.category === null) return this.#serve(route, encoded, request.head);
-    const { collections } = caller;
-    if (collections !== null && route.isOfProject)
-      throw refusal('forbidden', 'project', { own: shownCollections(collections) });
     // Checks the capacity again: the key may have been unknown before, or the body too long for a fast refusal.
     const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));
     request.exchange.share = share;
-    return this.#handle(request, route, encoded, caller);
+    return this.#handle(request, { route, encoded, caller, share, refused });
   }
 
-  async #handle(
-    accepted: AcceptedRequest,
-    route: KeyedRoute,
-    encoded: readonly string[],
-    caller: Caller,
-  ): Promise<Reply> {
+  async #handle(accepted: AcceptedRequest, asked: AskedRoute): Promise<Reply> {
+    const { route, caller, share } = asked;
     const { limiter, inFlight, services } = this.options;
     const { exchange, head } = accepted;
-    const { share } = exchange;
     try {
       const decision = limiter.take(caller.project, route.category);
       noteWork(route.name, caller);
@@ -295,7 +295,7 @@ class Requests {
       const actor = actorOf(caller, head, exchange);
       const audited = () => ({ route, head, isPacked: isPackedBody(head), actor, ...caller });
       const auditing = new Auditing(services, audited, services.backend.hasAudited(caller.project));
-      const reply = await this.#runAudited(accepted, { route, encoded, caller, actor, share }, auditing);
+      const reply = await this.#runAudited(accepted, asked, { actor, auditing });
       return route.isPackable && acceptsPacked(head) ? packedReply(reply) : reply;
     } finally {
       inFlight.leave(share);
@@ -303,26 +303,26 @@ class Requests {
   }
 
   /** The answer, once every access is durable in the access log of its collection. */
-  async #runAudited(accepted: AcceptedRequest, asked: AskedRoute, auditing: Auditing): Promise<Reply> {
+  async #runAudited(accepted: AcceptedRequest, asked: AskedRoute, traced: Traced): Promise<Reply> {
     try {
-      const reply = await this.#run(accepted, asked, auditing).catch((error: unknown) => {
-        if (auditing.audit === undefined) throw error;
+      const reply = await this.#run(accepted, asked, traced).catch((error: unknown) => {
+        if (traced.auditing.audit === undefined) throw error;
         return errorReply(this.#toCallerError(error, accepted.exchange));
       });
-      if (auditing.audit !== undefined) await auditing.log(reply);
+      if (traced.auditing.audit !== undefined) await traced.auditing.log(reply);
       return reply;
     } finally {
-      auditing.end();
+      traced.auditing.end();
     }
   }
 
   async #run(
     accepted: AcceptedRequest,
-    { route, encoded, caller, actor, share }: AskedRoute,
-    auditing: Auditing,
+    { route, encoded, caller, share, refused }: AskedRoute,
+    { actor, auditing }: Traced,
   ): Promise<Reply> {
     const { exchange, head, body } = accepted;
-    const { services } = this.options;
+    if (refused !== undefined) return auditing.refuse(refused, head, share, body);
     const parameters = encoded.map(decodeParameter);
     const query = route.parseQuery(head.query);
     if (route.body === null) await assertNoBody(head, share, body);
@@ -332,9 +332,10 @@ class Requests {
         : await this.#prepared(accepted, route, share, auditing);
     noteWork(route.name, caller);
     // The deadline counts from the end of the body: the client decides how long that takes.
+    const { services } = this.options;
     const { limits } = services.config;
-    const { requestId } = exchange;
-    const envelope = { requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs, actor };
+    const deadlineMs = services.clock.nowMs() + limits.deadlineMs;
+    const envelope = { requestId: exchange.requestId, deadlineMs, actor };
     const wait = <T>(shared: Promise<T>): Promise<T> =>
       this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
     const { idempotencyKey, contentType } = head;

@@ -92,7 +92,7 @@ export class CollectionAccess {
   }
 }
 
-/** Whether a refusal of the write, or its answer that nothing was changed, shows something of the records. */
+/** Whether a refusal of the write, or its answer that nothing was changed, shows something of the records, or of the graph. */
 function showsRecords(call: Call): boolean {
   switch (call.op) {
     case 'delete':
@@ -101,6 +101,10 @@ function showsRecords(call: Call): boolean {
     case 'patchMetadata':
     case 'deleteMany':
     case 'patchMany':
+    case 'addNode':
+    case 'deleteNode':
+    case 'addEdge':
+    case 'deleteEdge':
       return true;
     case 'insertBatch':
       return call.externalIds !== undefined;

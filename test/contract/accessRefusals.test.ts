@@ -1,0 +1,112 @@
+/** The access log of a collection over HTTP: the entries of refused requests. */
+import { expect } from 'chai';
+import type { Client } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project } from '../support/launch/service.js';
+
+interface Entry {
+  readonly kind: string;
+  readonly status: number;
+}
+
+inBothModes('the access log of refusals', (service) => {
+  let project: Project;
+  let reader: Client;
+  const create = (name: string, more: object = {}) =>
+    project.rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2', ...more });
+  const page = async (collection = 'c') => {
+    const { status, body, text } = await project.admin.get(`/v1/access?collection=${collection}`);
+    expect(status, text).to.equal(200);
+    return body as { entries: Entry[]; size: number };
+  };
+  const kinds = async () => (await page()).entries.map(({ kind, status }) => `${kind} ${status}`);
+
+  beforeEach(async () => {
+    project = await service.newProject();
+    reader = project.ro;
+    expect((await create('c', { audit_reads: true })).status).to.equal(200);
+    expect((await project.rw.post('/v1/records', { collection: 'c', values: [1, 0] })).status).to.equal(200);
+  });
+
+  it('has an entry for a refused read too', async () => {
+    const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
+    const limited = service.client(body.key);
+    await limited.get('/v1/records/1?collection=c');
+    await limited.post('/v1/records', { collection: 'c', values: [1, 0] });
+    await reader.post('/v1/search', { collection: 'c', query: [1], k: 1 });
+    await reader.post('/v1/search', { collection: 'c', query: [1, 0], k: -1 });
+    await reader.get('/v1/records/99?collection=c');
+    await reader.get('/v1/records?collection=c&limit=none');
+    expect(await kinds()).to.deep.equal([
+      'GET /v1/records/{id} 403',
+      'POST /v1/records 403',
+      'POST /v1/search 400',
+      'POST /v1/search 400',
+      'GET /v1/records/{id} 404',
+      'GET /v1/records 400',
+    ]);
+    const [first, , , , absent] = (await page()).entries;
+    expect(first).not.to.have.property('sequence');
+    expect(absent).to.have.property('sequence');
+  });
+
+  it('has an entry for each request to the collection itself by a key that may not use it', async () => {
+    await create('default', { audit_reads: true });
+    await project.admin.put('/v1/aliases/al', { collection: 'c' });
+    const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
+    const limited = service.client(body.key);
+    for (const name of ['c', 'al']) expect((await limited.get(`/v1/namespaces/${name}`)).status).to.equal(403);
+    expect((await limited.delete('/v1/namespaces/c')).status).to.equal(403);
+    expect((await project.rw.delete('/v1/namespaces/c')).status).to.equal(403);
+    expect((await limited.get('/v1/namespaces/nope')).status).to.equal(403);
+    expect((await reader.get('/v1/namespaces/nope')).status).to.equal(404);
+    const several = { collections: ['nope'], query: [1, 0], k: -1 };
+    expect((await reader.post('/v1/search/multi', several)).status).to.equal(400);
+    expect(await kinds()).to.deep.equal([
+      'GET /v1/namespaces/{name} 403',
+      'GET /v1/namespaces/{name} 403',
+      'DELETE /v1/namespaces/{name} 403',
+      'DELETE /v1/namespaces/{name} 403',
+    ]);
+    expect((await page('default')).size).to.equal(0);
+  });
+
+  it('has an entry for each call that names the collection, by a key of too small a scope or for other collections', async () => {
+    const make = async (more: object) => service.client((await project.admin.post('/v1/keys', more)).body.key);
+    const limited = await make({ scope: 'read_write', collections: ['other'] });
+    const asked = [
+      await (await make({ scope: 'metrics' })).get('/v1/records/1?collection=c'),
+      await reader.post('/v1/records', { collection: 'c', values: [1, 0] }),
+      await reader.patch('/v1/records/1/metadata?collection=c', {}),
+      await project.rw.get('/v1/access?collection=c'),
+      await project.rw.patch('/v1/namespaces/c', { audit_reads: false }),
+      await limited.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' }),
+      await limited.put('/v1/aliases/al', { collection: 'c' }),
+      await limited.post('/v1/erasures', { collection: 'c', metadata_filter: { k: 1 } }),
+    ];
+    expect(asked.map(({ status }) => status)).to.deep.equal(asked.map(() => 403));
+    for (const rest of [{ collection: 'none' }, { collection: 'c', text: 'x'.repeat(70_000) }])
+      expect((await reader.post('/v1/records', { values: [1], ...rest })).status).to.equal(403);
+    expect(await kinds()).to.deep.equal([
+      'GET /v1/records/{id} 403',
+      'POST /v1/records 403',
+      'PATCH /v1/records/{id}/metadata 403',
+      'GET /v1/access 403',
+      'PATCH /v1/namespaces/{name} 403',
+      'POST /v1/namespaces 403',
+      'PUT /v1/aliases/{alias} 403',
+      'POST /v1/erasures 403',
+    ]);
+  });
+
+  it('has an entry for each collection that a refused search of several names', async () => {
+    const names = Array.from({ length: 32 }, (_, i) => `n${i}`);
+    await create('n31', { audit_reads: true });
+    const like = { collection: 'c', id: 1 };
+    const { body } = await project.admin.post('/v1/keys', { scope: 'read_only', collections: ['n*'] });
+    for (const client of [reader, service.client(body.key)])
+      expect((await client.post('/v1/search/multi', { collections: names, like, k: 1 })).status).to.equal(404);
+    expect(await kinds()).to.deep.equal(['POST /v1/search/multi 404', 'POST /v1/search/multi 404']);
+    expect((await page('n31')).size).to.equal(2);
+  });
+});
