@@ -247,9 +247,11 @@ const halfLifeOf = ({ decay_half_life_secs }: SearchOptions | MultiSearchRequest
   decay_half_life_secs || null;
 
 function assertOneOf({ query, like, ...others }: SearchOptions | MultiSearchRequest, path: string): void {
-  const external = (others as SearchOptions).like_external_id;
-  if (query == null && like == null && external == null)
-    throw invalid(`${path}.query is missing: expected an array of numbers, or a record in ${path}.like`);
+  const { like_external_id: external, query_text: text } = others as SearchOptions;
+  if (query == null && like == null && external == null) {
+    const advice = text == null ? '' : '; POST /v1/search/text searches by query_text alone';
+    throw invalid(`${path}.query is missing: expected an array of numbers, or a record in ${path}.like${advice}`);
+  }
   if (query != null && (like ?? external) != null)
     throw invalid(
       `${path}.like${like == null ? '_external_id' : ''}: the query is given already; leave out one of the two`,

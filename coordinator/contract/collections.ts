@@ -172,6 +172,7 @@ const refuseIndex = refuseIndexAt('index');
 function refuseCreation(mismatch: Mismatch): VouchError {
   const refusal = refuseIndex(mismatch);
   const { path, value } = mismatch;
+  if (path === '$input.text') return invalid(`${refusal.message}; for a language send {"language": "english"}`);
   if (path !== '$input.metric' || value === undefined) return refusal;
   const word = String(value)
     .toLowerCase()

@@ -133,7 +133,7 @@ function memberFilter(key: string, value: unknown, path: string, spent: Spent): 
 }
 
 function textFilter(value: unknown, path: string, spent: Spent): Filter {
-  const tests = Object.entries(object(value, path)).map(([key, operand]): Filter => {
+  const tests = Object.entries(isObject(value) ? value : {}).map(([key, operand]): Filter => {
     if (operatorOf(key) !== 'words')
       throw invalid(`${below(path, key)} does not exist: a text is tested by words, as in {"words": {"all": "…"}}`);
     spendConditions(1, path, spent);

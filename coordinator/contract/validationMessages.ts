@@ -6,6 +6,8 @@ const WHOLE = /^(?:Integer|WholeBounds)</;
 const SECONDS = /^(?:WholeSeconds|SecondsBounds)</;
 const NUMBERS = /^Array<Component>/;
 const BYTES = /^Array<Byte>/;
+/** The pattern of a list of certain words. */
+const LISTED = /^\^\(([\w|]+)\)\(,\(\1\)\)\*\$$/;
 
 /** The alternatives of a type, without `undefined`: missing values have another message. */
 export function inWords(expected: string): string {
@@ -47,10 +49,16 @@ function bounds(tags: readonly string[]): string {
     counted(argument(tags, 'MinItems'), argument(tags, 'MaxItems')),
     lengths(argument(tags, 'MinLength'), argument(tags, 'MaxLength')),
     bytes(argument(tags, 'Utf8Bytes')),
-    pattern === undefined ? '' : ` that matches ${JSON.parse(pattern)}`,
+    pattern === undefined ? '' : shape(JSON.parse(pattern) as string),
     format === undefined ? '' : ` in the format ${JSON.parse(format)}`,
   ];
   return words.join('');
+}
+
+/** A pattern in words, where it lists the words that it takes. */
+function shape(pattern: string): string {
+  const names = LISTED.exec(pattern)?.[1];
+  return names === undefined ? ` that matches ${pattern}` : ` of ${names.replaceAll('|', ', ')}, separated by commas`;
 }
 
 function lengths(least: string | undefined, most: string | undefined): string {

@@ -128,6 +128,9 @@ export function assertNoOtherText(kind: TakenKind, bytes: Uint8Array, file: stri
     throw notA(kind, name, what, advice);
   };
   if (kind !== 'export' && text.startsWith('VOUCHLOG')) refuse('an export', checkedBy(`log ${file}`));
+  const magic = Buffer.from(bytes.subarray(FRAME_LENGTH_BYTES, FRAME_LENGTH_BYTES + ACCESS_MAGIC.length));
+  if (kind !== 'access' && magic.toString('latin1') === ACCESS_MAGIC)
+    refuse('a copy of an access log', checkedBy(`access ${file}`));
   if (text.startsWith('vouch checkpoint v1\n'))
     refuse('the text of a checkpoint', 'the whole answer of GET /v1/proof/checkpoint is signed');
   if (text.includes('\n\n— '))
@@ -136,6 +139,9 @@ export function assertNoOtherText(kind: TakenKind, bytes: Uint8Array, file: stri
 }
 
 const HEAD_BYTES = 4_096;
+/** Begins each frame of an access log, after its length. */
+const ACCESS_MAGIC = 'VAF1';
+const FRAME_LENGTH_BYTES = 4;
 
 const fieldsOf = (json: unknown): Fields | undefined =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : undefined;

@@ -185,4 +185,5 @@ const ABOUT: Partial<Record<Event['type'], string>> = {
   deleteNode: 'a deleted graph node',
   addEdge: 'a new graph edge',
   deleteEdge: 'a deleted graph edge',
+  auditReads: 'a change of audit_reads',
 };

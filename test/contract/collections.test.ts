@@ -125,6 +125,14 @@ inBothModesAndThroughClient('collections', ['GET /v1/namespaces/{name}'], (servi
     }
   });
 
+  it('create says how a language is sent', async () => {
+    const { rw } = await service.newProject();
+    const wanted = { name: 'a', dimension: 3, metric: 'squared_l2', text: 'english' };
+    expect((await rw.post('/v1/namespaces', wanted)).body.error).to.equal(
+      '$.text: expected an object or null, got "english"; for a language send {"language": "english"}',
+    );
+  });
+
   it('a collection may have the largest dimension and a name of every allowed character', async () => {
     const { rw } = await service.newProject();
     const name = `A-z_0${'9'.repeat(59)}`;

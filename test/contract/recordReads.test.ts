@@ -141,6 +141,9 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
       expect([answer.status, answer.body.code], answer.text).to.deep.equal([400, 'validation_error']);
       expect(answer.body.error).to.include(at);
     }
+    expect((await rw.get('/v1/records/1?with=metadata')).body.error).to.equal(
+      'query parameter with: expected a string of vector, text, log_index, salt, separated by commas, got "metadata"',
+    );
     for (const [path, body] of Object.entries({ 'records/list': {}, 'records/count': {}, facets: { key: 'n' } }))
       expect((await rw.post(`/v1/${path}`, body)).body.code).to.equal('collection_not_found');
   });

@@ -286,6 +286,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     await rw.post('/v1/records/encrypted', { collection: 'c', payload: '' });
     const refused: readonly [object, string][] = [
       [{ query: null }, '$.query is missing'],
+      [{ query: null, query_text: 'red' }, 'POST /v1/search/text searches by query_text alone'],
       [{ like: 1 }, '$.like'],
       [{ query: null, like: 2 }, 'encrypted'],
       [{ score_threshold: -1 }, '$.score_threshold'],

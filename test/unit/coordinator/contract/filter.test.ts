@@ -106,7 +106,7 @@ describe('the parser of metadata filters', () => {
         '$.metadata_filter.a.words.any: at most 4096 bytes are allowed',
       ],
       [{ $text: { words: {} } }, wordsRefusal('.$text')],
-      [{ $text: 'red' }, '$.metadata_filter.$text: expected an object, got "red"'],
+      [{ $text: 'red' }, '$.metadata_filter.$text: expected words, as in {"words": {"all": "…"}}'],
       [{ $text: {} }, '$.metadata_filter.$text: expected words, as in {"words": {"all": "…"}}'],
       [
         { $text: { contains: 'red' } },
