@@ -10,7 +10,7 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
-import type { Stall } from '../../shared/process/stalls.js';
+import { type Stall, untilStallsReported } from '../../shared/process/stalls.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import {
   collectionOfKey,
@@ -205,6 +205,8 @@ export class OpeningNotes {
    */
   async leaseRegained(): Promise<void> {
     const { session, shard, leaseMs, clock } = this.options;
+    // A heartbeat in memory is stored at once, perhaps before the stall is reported that has delayed it.
+    await untilStallsReported();
     const sinceMs = clock.monotonicMs() - 3 * leaseMs;
     const recent = this.#blocked.filter(({ atMs }) => atMs >= sinceMs);
     this.#blocked = [];

@@ -2,6 +2,7 @@
  * Reports stalls of this process: turns of its event loop or of a worker thread that were too long, with the work that ran. A
  * time without CPU is a pause instead: the process was stopped or suspended, or the machine was busy. No work caused it.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../clock.js';
 import type { Logger } from '../logger.js';
 import { takeLongest, type Work } from '../scheduling/currentWork.js';
@@ -46,6 +47,9 @@ export function reportStall({ thread, ms, cpuMs, works }: Omit<Stall, 'cause'>):
   const stall: Stall = { thread, ms, cpuMs, works, cause: cpuMs < ms * CPU_PART ? 'pause' : 'work' };
   for (const listener of listeners) listener(stall);
 }
+
+/** Resolves when a stall that ended just now is reported: the timer that reports it is overdue, so it precedes a new one. */
+export const untilStallsReported = (): Promise<void> => delay(1);
 
 /** CPU time of the process, in milliseconds. */
 export function cpuTimeMs(): number {

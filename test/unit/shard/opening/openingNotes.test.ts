@@ -316,6 +316,15 @@ describe('opening notes', () => {
     expect(await failuresNoted(7)).to.deep.equal(['stalled']);
   });
 
+  it('count a stall that is reported right after the lease was regained', async () => {
+    const s1 = await start('s1');
+    await s1.begin(7, { alone: false });
+    const counted = s1.leaseRegained();
+    stall(s1, 7, 5 * LEASE_MS);
+    await counted;
+    expect(await failuresNoted(7)).to.deep.equal(['stalled']);
+  });
+
   it('count an opening that ended within the stalled turn', async () => {
     const s1 = await start('s1');
     await s1.begin(7, { alone: true });
