@@ -7,8 +7,9 @@ import { stateBefore } from '../../../verifier/exportClaims.js';
 import { verifyFrames } from '../../../verifier/log.js';
 import { verifyConsistency, verifyInclusion } from '../../../verifier/logProofs.js';
 import { oldRootOf, readProof, verifyReceipt, type WriteReceipt } from '../../../verifier/receipt.js';
-import { seededRandom, testSeed } from '../../support/model/random.js';
+import { drawnOneIn, seededRandom, testSeed } from '../../support/model/random.js';
 import { History } from '../../support/rigs/auditHistory.js';
+import { flippedCheckpoints } from '../../support/rigs/flippedCheckpoints.js';
 import {
   PUBLIC_KEY,
   rootAt,
@@ -137,26 +138,16 @@ describe('the verifier of checkpoints', () => {
     expect(() => verifyCheckpoint(checkpoint, flippedHex(PUBLIC_KEY))).to.throw(/another key/);
   });
 
-  it('refuses a checkpoint with any bit of its text, signature or key flipped', async () => {
+  it('refuses a checkpoint with a bit of its text, signature or key flipped, for every eighth bit', async () => {
+    for (const { bit, checkpoint } of drawnOneIn(8, [...flippedCheckpoints(await writeCheckpoint(log, SIZE))]))
+      expect(() => verifyCheckpoint(checkpoint), bit).to.throw();
+  });
+
+  it('refuses a checkpoint whose signature or key is another or in another form, or whose key_id is cut', async () => {
     const checkpoint = await writeCheckpoint(log, SIZE);
-    const text = Buffer.from(checkpoint.checkpoint);
-    for (let bit = 0; bit < 8 * text.length; bit++) {
-      text[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => verifyCheckpoint({ ...checkpoint, checkpoint: text.toString() }), `bit ${bit}`).to.throw();
-      text[bit >> 3]! ^= 1 << (bit & 7);
-    }
-    for (const field of ['signature', 'public_key'] as const) {
-      const bytes = Buffer.from(checkpoint[field], 'hex');
-      for (let bit = 0; bit < 8 * bytes.length; bit++) {
-        bytes[bit >> 3]! ^= 1 << (bit & 7);
-        const forged = { ...checkpoint, [field]: bytes.toString('hex'), key_id: undefined };
-        delete forged.key_id;
-        expect(() => verifyCheckpoint(forged), `bit ${bit} of ${field}`).to.throw();
-        bytes[bit >> 3]! ^= 1 << (bit & 7);
-      }
+    for (const field of ['signature', 'public_key'] as const)
       for (const hex of otherHexes(checkpoint[field]))
         expect(() => verifyCheckpoint({ ...checkpoint, [field]: hex }), `${field} ${hex}`).to.throw();
-    }
     expect(() => verifyCheckpoint({ ...checkpoint, key_id: checkpoint.key_id.slice(1) })).to.throw(/key_id/);
   });
 
