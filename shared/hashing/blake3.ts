@@ -69,8 +69,13 @@ export class Blake3 {
   }
 
   /** Hashes a message of at least LONG_BYTES in steps: see `LongHash`. */
-  steps(message: Uint8Array): Generator<number, Uint8Array> {
-    return this.#long.steps(message);
+  steps(message: Uint8Array, values?: Uint8Array): Generator<number, Uint8Array> {
+    return this.#long.steps(message, values);
+  }
+
+  /** Hashes a message whose beginning was hashed in steps: see `LongHash`. */
+  hashOnward(message: Uint8Array, hashedBytes: number, values: Uint8Array): Uint8Array {
+    return this.#long.hashOnward(message, hashedBytes, values).slice();
   }
 
   #look(): void {

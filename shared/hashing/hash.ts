@@ -56,7 +56,12 @@ export const hashTogetherInto = (
 ): void => whole.hashTogetherInto(bytes, starts, sizeBytes, to);
 
 /** Hashes a long message, as `LongHash.steps`. */
-export const hashSteps = (message: Uint8Array): Generator<number, Uint8Array> => whole.steps(message);
+export const hashSteps = (message: Uint8Array, values?: Uint8Array): Generator<number, Uint8Array> =>
+  whole.steps(message, values);
+
+/** Hashes a message whose beginning was hashed in steps, as `LongHash.hashOnward`. */
+export const hashOnward = (message: Uint8Array, hashedBytes: number, values: Uint8Array): Uint8Array =>
+  whole.hashOnward(message, hashedBytes, values);
 
 /** A hash of several pieces. Costs 1.8 µs more than `hash`; one of `digest` and `dispose` must be called. */
 interface HashStream {

@@ -31,6 +31,10 @@ const PAGES = 3 + LIST_BYTES / PAGE_BYTES;
 
 const MODULE = new URL('./longHash.wasm', import.meta.url);
 
+/** Room for the values of the pieces of a message. */
+export const roomForValues = (sizeBytes: number): Uint8Array =>
+  new Uint8Array(Math.ceil(sizeBytes / PIECE_BYTES) * HASH_BYTES);
+
 /** Hashes messages of at least LONG_BYTES, and any four of one size. */
 export class LongHash {
   readonly #lanes: Lanes;
@@ -60,18 +64,34 @@ export class LongHash {
     return this.#digest;
   }
 
-  /** Hashes a message in steps, and yields the bytes of each. Other messages may be hashed in between. */
-  *steps(message: Uint8Array): Generator<number, Uint8Array> {
+  /**
+   * Hashes a message in steps, and yields the bytes of each. Other messages may be hashed in between. `values` gets those of its
+   * pieces, for `hashOnward`.
+   */
+  *steps(message: Uint8Array, values = roomForValues(message.length)): Generator<number, Uint8Array> {
     const pieces = Math.ceil(message.length / PIECE_BYTES);
-    const values = new Uint8Array(pieces * HASH_BYTES);
     for (let index = 0; index < pieces; index++) {
       values.set(this.#hashPiece(message, index), index * HASH_BYTES);
       yield Math.min(PIECE_BYTES, message.length - index * PIECE_BYTES);
     }
-    if (pieces === 1) return values;
+    if (pieces === 1) return values.slice();
     this.#list.set(values);
     this.#lanes.joinPieces(pieces);
     return this.#digest.slice();
+  }
+
+  /**
+   * Hashes a message whose first `hashedBytes`, more than a piece, were hashed in steps to `values`: only the pieces from the last one
+   * on. Returns a view of the hash, until the next hash.
+   */
+  hashOnward(message: Uint8Array, hashedBytes: number, values: Uint8Array): Uint8Array {
+    const known = Math.floor(hashedBytes / PIECE_BYTES);
+    const pieces = Math.ceil(message.length / PIECE_BYTES);
+    this.#list.set(values.subarray(0, known * HASH_BYTES));
+    for (let index = known; index < pieces; index++)
+      this.#list.set(this.#hashPiece(message, index), index * HASH_BYTES);
+    this.#lanes.joinPieces(pieces);
+    return this.#digest;
   }
 
   /**

@@ -14,7 +14,8 @@
  * ```
  */
 import { Malformed } from '../errors/malformed.js';
-import { hash, hashSteps } from '../hashing/hash.js';
+import { hash, hashOnward, hashSteps } from '../hashing/hash.js';
+import { roomForValues } from '../hashing/longHash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
 import { HASH_BYTES } from '../limits.js';
 import type { Actor } from '../model/actor.js';
@@ -144,7 +145,9 @@ export async function buildFrame(
   walk.finish();
   const { bytes } = target;
   bytes.set(walk.chainHead, bytes.length - FRAME_TAIL_BYTES);
-  bytes.set(await frameChecksum(bytes, pacer), bytes.length - CHECKSUM_BYTES);
+  const values = roomForValues(bytes.length);
+  bytes.set(await frameChecksum(bytes, pacer, values), bytes.length - CHECKSUM_BYTES);
+  if (bytes.length > CHECKSUM_AT_ONCE_BYTES + CHECKSUM_BYTES) hashedPieces.set(bytes, values);
   const { eventHashes, chainHeads } = walk;
   return { bytes, header: readFrameHeader(bytes), events, eventHashes, chainHeads, end: walk.end(bytes.length) };
 }
@@ -227,11 +230,20 @@ function eventEnd({ view }: ByteView, at: number, eventsEnd: number): number {
   return at + EVENT_PREFIX_BYTES + sizeBytes;
 }
 
-/** The checksum of everything in the frame before the checksum itself. */
-async function frameChecksum(frame: Uint8Array, pacer: Pacer): Promise<Uint8Array> {
+/** The values of the pieces of large frames that this process has built. Such a frame does not change. */
+const hashedPieces = new WeakMap<Uint8Array, Uint8Array>();
+
+/** The hash of a whole frame. A large frame that was just built was hashed for its checksum, so only its end is hashed again. */
+export function frameHash(frame: Uint8Array): Uint8Array {
+  const values = hashedPieces.get(frame);
+  return values === undefined ? hash(frame) : hashOnward(frame, frame.length - CHECKSUM_BYTES, values);
+}
+
+/** The checksum of everything in the frame before the checksum itself. `values`: see `LongHash.steps`. */
+async function frameChecksum(frame: Uint8Array, pacer: Pacer, values?: Uint8Array): Promise<Uint8Array> {
   const message = frame.subarray(0, frame.length - CHECKSUM_BYTES);
   if (message.length <= CHECKSUM_AT_ONCE_BYTES) return hash(message).subarray(0, CHECKSUM_BYTES);
-  const steps = hashSteps(message);
+  const steps = hashSteps(message, values);
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value.subarray(0, CHECKSUM_BYTES);
     if (pacer.spend(step.value)) await pacer.rest();

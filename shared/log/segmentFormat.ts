@@ -17,6 +17,7 @@
 import { Malformed } from '../errors/malformed.js';
 import { hash } from '../hashing/hash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
+import { frameHash } from './frame.js';
 
 export const SEGMENT_HEADER_BYTES = 64;
 export const WATERMARK_OFFSET = 32;
@@ -109,7 +110,7 @@ export function writeFramePrefix(into: Uint8Array, frame: Uint8Array, position: 
   const view = viewOf(into);
   view.setUint32(0, frame.length, true);
   view.setUint32(4, lengthCheck(frame.length, position), true);
-  into.set(checksumOf(frame), 8);
+  into.set(frameHash(frame).subarray(0, CHECKSUM_BYTES), 8);
 }
 
 /** Undefined if the length does not verify, so no frame begins there. */

@@ -7,6 +7,7 @@ import {
   buildFrame,
   chainHeadBefore,
   claimedStart,
+  frameHash,
   frameSizeBytes,
   hashAt,
   readFrameHeader,
@@ -182,6 +183,20 @@ describe('the frame codec', () => {
     const report = await replayedLog([bytes]);
     expect(report.problems).to.deep.equal([]);
     expect(report.chainHead).to.equal(toHex(read.end.chainHead));
+  });
+
+  it('has the hash of its bytes, whatever its size', async () => {
+    const described = (metadataBytes: number): Event[] => [
+      GENESIS,
+      { ...insert(1), metadata: new Uint8Array(metadataBytes).fill(32) },
+    ];
+    const leastBytes = frameSizeBytes(described(0));
+    for (const pieces of [1, 2, 3, 4, 9])
+      for (const by of [-100, -1, 0, 1, 15, 16, 17, 2_000]) {
+        const { bytes } = await buildFrame(described(pieces * 65_536 + by - leastBytes), EMPTY_LOG, 1, noPause);
+        expect(bytes).to.have.length(pieces * 65_536 + by);
+        expect(toHex(frameHash(bytes)), `${bytes.length} bytes`).to.equal(toHex(hash(bytes)));
+      }
   });
 
   it('does not yield for a small frame', async () => {
