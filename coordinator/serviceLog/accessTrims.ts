@@ -5,13 +5,15 @@
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
+import { accessDayMs } from '../../shared/model/accessDay.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { LogSources } from '../cluster/reports/logSources.js';
 import type { AccessHeadEntry } from './entry.js';
 
 const LOOK_EVERY_MS = 1_000;
-const TRIM_EVERY_MS = 3_600_000;
+/** Once an hour. */
+const TRIMS_A_DAY = 24;
 const AT_ONCE = 4;
 
 interface TrimOptions {
@@ -46,7 +48,7 @@ export class AccessTrims {
     const { sources, clock } = this.options;
     if (!sources.leads) this.#nextMs = undefined;
     else if ((this.#nextMs ?? 0) <= clock.monotonicMs()) {
-      this.#nextMs = clock.monotonicMs() + TRIM_EVERY_MS;
+      this.#nextMs = clock.monotonicMs() + accessDayMs() / TRIMS_A_DAY;
       await mapConcurrent(sources.withRetention(), AT_ONCE, (id) => this.#trim(id));
     }
   }

@@ -17,6 +17,7 @@ import {
 } from '../../shared/log/accessFrame.js';
 import { AccessTree } from '../../shared/log/accessTree.js';
 import { type EventLog, type EventLogs, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
+import { accessDayMs } from '../../shared/model/accessDay.js';
 import { accessLogId } from '../../shared/model/logId.js';
 import type {
   AccessFramesCall,
@@ -44,9 +45,6 @@ interface Waiting {
   readonly resolve: (result: null) => void;
   readonly reject: (error: unknown) => void;
 }
-
-/** Length of a day. The entries of a UTC day are removed together. */
-const DAY_MS = 86_400_000;
 
 interface OpenLog {
   readonly log: EventLog;
@@ -137,7 +135,8 @@ export class AccessLog {
 
   /** The first frame of the day or a later one. */
   async #firstOn(day: number, deadlineMs: number): Promise<PlacedAccessFrame | undefined> {
-    for await (const frame of this.#frames(1, day * DAY_MS, deadlineMs)) if (dayOf(timeOf(frame)) >= day) return frame;
+    for await (const frame of this.#frames(1, day * accessDayMs(), deadlineMs))
+      if (dayOf(timeOf(frame)) >= day) return frame;
     return undefined;
   }
 
@@ -356,7 +355,7 @@ interface StoredEntry {
   readonly actor: { readonly key_id: string; readonly on_behalf_of?: string };
 }
 
-const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS);
+const dayOf = (timeMs: number): number => Math.floor(timeMs / accessDayMs());
 
 /** Repeats a reading if its frames were removed meanwhile. */
 async function retryTrimmed<T>(read: () => Promise<T>): Promise<T> {

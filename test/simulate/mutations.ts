@@ -24,6 +24,8 @@ const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
 const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
+const withRetention = ({ collections }: SimulatedShape): boolean =>
+  collections.some(({ accessRetentionDays }) => accessRetentionDays !== undefined);
 const withAccessLogs = ({ collections }: SimulatedShape): boolean => collections.some(({ auditReads }) => auditReads);
 const withLives = ({ collections }: SimulatedShape): boolean =>
   collections.some(({ ttlSecs }) => ttlSecs !== undefined);
@@ -309,6 +311,13 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'shard/access/accessLog.js',
     find: 'await this.#close();\n        for (const',
     put: 'for (const',
+  },
+  {
+    name: 'entries of an access log are removed before their days are over',
+    isIn: withRetention,
+    file: 'shard/access/accessLog.js',
+    find: 'dayOf(this.services.clock.nowMs()) - retentionDays',
+    put: 'dayOf(this.services.clock.nowMs())',
   },
   {
     name: 'expired records are not removed',

@@ -54,10 +54,17 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   for (const { entries } of logs) world.trace.number(entries.length);
   world.note(JSON.stringify(verdict.checked));
   service.states.over(collections, logs);
-  const audited = new Set(shape.collections.filter(({ auditReads }) => auditReads).map(({ name }) => name));
+  const audited = new Map(
+    shape.collections.flatMap(({ name, auditReads, accessRetentionDays = Number.POSITIVE_INFINITY }) =>
+      auditReads ? [[name, accessRetentionDays] as const] : [],
+    ),
+  );
   const access = await judgeAccess(
     service,
-    collections.filter(({ name }) => audited.has(name)),
+    collections.flatMap((each) => {
+      const retentionDays = audited.get(each.name);
+      return retentionDays === undefined ? [] : [{ ...each, retentionDays }];
+    }),
     judged.reads,
   );
   const { alarms, damages, quarantined } = service.logs;

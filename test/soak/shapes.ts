@@ -10,6 +10,8 @@ export interface CollectionShape {
   readonly rows: number;
   /** Whether its reads are entries of an access log. */
   readonly auditReads?: boolean;
+  /** Days for which entries of its access log are kept; absent: forever. */
+  readonly accessRetentionDays?: number;
   /** Absent: its records do not expire. */
   readonly ttlSecs?: number;
   /** Whether its vectors are divided by their length. */

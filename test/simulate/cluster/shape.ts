@@ -105,7 +105,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   const hasWitness = servers > 0 && random.int(2) === 0;
   const settings = { ...drawn.settings, ...quotas, VOUCH_SEARCH_THREADS: String(random.int(SEARCH_THREADS_MAX + 1)) };
   const audited = drawn.collections.map((each) => ({ ...each, auditReads: random.int(AUDITED_ONE_IN) === 0 }));
-  const living = audited.map((each) => withLife(random, each));
+  const living = audited.map((each) => withRetention(withLife(random, each)));
   const collections = living.map((each) => ({ ...each, normalise: random.int(NORMALISED_ONE_IN) === 0 }));
   return { ...drawn, settings, hasWitness, collections };
 }
@@ -117,6 +117,14 @@ const TTL_SECS = [1, 5, 30, 120];
 function withLife(random: SeededRandom, collection: CollectionShape): CollectionShape {
   const ttlSecs = random.pick([undefined, undefined, random.pick(TTL_SECS)]);
   return ttlSecs === undefined || collection.rows > 0 ? collection : { ...collection, ttlSecs };
+}
+
+/** Days for which entries of an access log are kept, unless records of the collection expire. */
+const RETENTION_DAYS = 2;
+
+function withRetention(collection: CollectionShape): CollectionShape {
+  const isKept = collection.auditReads !== true || collection.ttlSecs !== undefined;
+  return isKept ? collection : { ...collection, accessRetentionDays: RETENTION_DAYS };
 }
 
 const SEARCH_THREADS_MAX = 2;

@@ -1,9 +1,13 @@
 import { setCostMin } from '../../../shard/kernel/scanThreads.js';
+import { setAccessDay } from '../../../shared/model/accessDay.js';
 import { noteWork } from '../../../shared/scheduling/currentWork.js';
 import { FairTurns } from '../../../shared/scheduling/fairTurns.js';
 import { setTurns } from '../../../shared/scheduling/slice.js';
 import type { Party } from './party.js';
 import { currentWorld } from './world.js';
+
+/** Length of a day of access logs in the simulation. */
+export const SIMULATED_DAY_MS = 60_000;
 
 const turns = new WeakMap<Party, FairTurns>();
 const outside = new FairTurns();
@@ -19,6 +23,9 @@ setTurns(() => {
   turns.set(party, own);
   return own;
 });
+
+// Runs take minutes.
+setAccessDay(SIMULATED_DAY_MS);
 
 // Hand every scan, and every search of an index, to threads.
 setCostMin(0);

@@ -37,6 +37,8 @@ export class World {
   readonly root: Party;
   readonly parties: Party[] = [];
   party: Party;
+  /** Largest error of a wall clock so far, in milliseconds. */
+  clockErrorMs = 0;
   /** Duration of one look at a clock, in milliseconds. */
   lookMs = 0.0005;
   /** Number of steps so far. */
@@ -76,7 +78,9 @@ export class World {
   wallMs(party = this.party): number {
     this.nowMs += this.lookMs;
     const { process } = party;
-    return Math.floor(EPOCH_MS + process.clockMs(this.nowMs) + process.aheadMs);
+    const shownMs = process.clockMs(this.nowMs) + process.aheadMs;
+    this.clockErrorMs = Math.max(this.clockErrorMs, Math.abs(shownMs - this.nowMs));
+    return Math.floor(EPOCH_MS + shownMs);
   }
 
   monotonicMs(party = this.party): number {

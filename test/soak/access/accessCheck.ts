@@ -18,6 +18,8 @@ export class AccessCheck {
     private readonly collection: string,
     entries: readonly AccessEntry[],
     private readonly mayHaveHad: MayHaveHad,
+    /** Whether the entry of the read may have been removed. */
+    private readonly mayBeRemoved: (read: AskedRead) => boolean = () => false,
   ) {
     for (const entry of entries) {
       const { request_id: requestId } = entry.actor;
@@ -31,7 +33,7 @@ export class AccessCheck {
       const entries = this.#byRequest.get(read.requestId) ?? [];
       const wrong = [
         ...(entries.length > 1 ? [`has ${entries.length} entries`] : []),
-        ...(entries.length === 0 && this.#isAnswered(read) ? ['has no entry'] : []),
+        ...(entries.length === 0 && this.#isAnswered(read) && !this.mayBeRemoved(read) ? ['has no entry'] : []),
         ...entries.flatMap((entry) => this.#wrongEntry(entry, read)),
       ];
       return wrong.map((what) => `${describe(read)} ${what} in the access log of ${this.collection}`);

@@ -19,6 +19,8 @@ export interface AccessEntry {
 
 export interface AccessEntries {
   readonly entries: readonly AccessEntry[];
+  /** Number of entries that were removed before the first one. */
+  readonly removed: number;
   /** Reasons why the log does not verify. */
   readonly wrong: readonly string[];
 }
@@ -31,12 +33,19 @@ export async function readAccessLog(
 ): Promise<AccessEntries> {
   const entries: AccessEntry[] = [];
   try {
-    const { wrong } = await verifyAccessLog(keptEntries(frames, entries), BigInt(id), claims);
+    const kept = keptEntries(frames, entries);
+    const { wrong, removed, isBeginProven } = await verifyAccessLog(kept, BigInt(id), claims);
+    const isProven = removed === undefined || claims.length === 0 || isBeginProven;
     const what = ({ reason }: { readonly reason: string }): string =>
       `the access log of ${name} does not have a stated head: ${reason}`;
-    return { entries, wrong: wrong.map(what) };
+    const unstated = `no stated head of the access log of ${name} covers the entries that were removed`;
+    return {
+      entries,
+      removed: removed?.size ?? 0,
+      wrong: [...wrong.map(what), ...(isProven ? [] : [unstated])],
+    };
   } catch (error) {
-    return { entries: [], wrong: [`the access log of ${name} does not verify: ${messageOf(error)}`] };
+    return { entries: [], removed: 0, wrong: [`the access log of ${name} does not verify: ${messageOf(error)}`] };
   }
 }
 

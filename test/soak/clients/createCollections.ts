@@ -42,9 +42,10 @@ export async function createCollections(shapes: readonly CollectionShape[], opti
 }
 
 async function create(shape: CollectionShape, options: CreateOptions, agent: Agent): Promise<number> {
-  const { name, dimension, auditReads, ttlSecs, normalise } = shape;
+  const { name, dimension, auditReads, accessRetentionDays, ttlSecs, normalise } = shape;
   const chosen = {
     ...(auditReads && { audit_reads: true }),
+    ...(accessRetentionDays && { access_retention_days: accessRetentionDays }),
     ...(ttlSecs && { ttl_secs: ttlSecs }),
     ...(normalise && { normalise }),
   };
