@@ -1,6 +1,6 @@
 /**
  * Long bodies travel over NATS in parts. The receiver confirms each part, and at most two are unconfirmed. So other messages of the
- * connection wait for two parts and not for a long body, at the sender, the NATS server and the receiver.
+ * connection wait for two parts at most. This holds for the sender, the NATS server and the receiver.
  *
  * ```text
  * part           header `Vouch-Part: <offset> <bytes of the body>`, beside the headers of the request
