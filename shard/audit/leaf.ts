@@ -3,7 +3,7 @@ import { DOMAIN, hash, hashTogetherInto } from '../../shared/hashing/hash.js';
 import { TOGETHER, TOGETHER_BYTES_MAX } from '../../shared/hashing/longHash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES } from '../../shared/limits.js';
-import type { Insert, Replace } from '../../shared/log/event.js';
+import type { Insert, InsertUnderKey, Replace, ReplaceUnderKey } from '../../shared/log/event.js';
 import { contentBytes, EXPIRY_BYTES, expiryBytes, FLAG } from '../../shared/log/eventLayout.js';
 
 export const RECORD_STATE = { live: 1, tombstoned: 2 } as const;
@@ -124,8 +124,13 @@ export const encryptedLeafHash = (record: EncryptedLeaf): Uint8Array => keyedLea
  * Returns the leaf of a record under a key, like `encryptedLeafHash`, with 0x1a, a tag of 0, and the commitment for a
  * content hash. The leaf stays when the content is erased.
  */
-export const underKeyLeafHash = (record: Omit<EncryptedLeaf, 'tag'>): Uint8Array =>
-  keyedLeafHash(DOMAIN.leafUnderKey, { ...record, tag: 0 });
+export const underKeyLeafHash = (record: EncryptedLeaf): Uint8Array => keyedLeafHash(DOMAIN.leafUnderKey, record);
+
+/** Returns the leaf of a record that the event writes. */
+export function leafUnderKey(event: InsertUnderKey | ReplaceUnderKey): Uint8Array {
+  const { recordId: id, timeMs: insertedMs, keyId, commitment: contentHash, expiresAtMs } = event;
+  return underKeyLeafHash({ state: RECORD_STATE.live, id, tag: 0, insertedMs, keyId, contentHash, expiresAtMs });
+}
 
 function keyedLeafHash(domain: number, record: EncryptedLeaf): Uint8Array {
   encryptedMessage[0] = domain;

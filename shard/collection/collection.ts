@@ -81,8 +81,7 @@ export class Collection {
     const room: RoomFor = (brings) => capacity.room(brings);
     const vault = new CollectionVault({ ...replayed, contents }, records, limits, room);
     this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault, erased: () => this.erased() };
-    journal.onShred = (keyId) => {
-      contents.drop(keyId);
+    journal.onShred = () => {
       if (state.encrypted.hasContents) this.#asOf.forget();
     };
     this.#logReading = new LogReading(log, journal.history, context.clock);

@@ -211,10 +211,10 @@ export class CollectionState extends RecordsUnderKeys {
 
   #insertEncrypted(event: InsertEncrypted): void {
     this.assertNext(event);
-    this.assertNotShredded(event);
+    const keyId = this.keyToWrite(event);
     this.slots.push(NO_SLOT);
     this.versions.born(event.sequence);
-    this.encrypted.insert(event);
+    this.encrypted.insert(event, keyId);
     this.expiries.set(event.recordId, event.expiresAtMs);
     this.tree.append(this.encryptedLeaf(event.recordId));
     this.remember(event);

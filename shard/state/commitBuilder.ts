@@ -267,8 +267,7 @@ export class CommitBuilder {
     if (keyId !== null) {
       const encrypted = this.#contents.encrypted(keyId, { tag, vector, metadata, text, externalId });
       const write = this.#written(this.records.addUnderKey(keyId, externalId), key);
-      const { recordId } = write;
-      this.push({ type: 'insertUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...encrypted });
+      this.#pushUnderKey('insertUnderKey', write, record, encrypted);
       return write;
     }
     const write = this.#written(this.records.add(externalId), key);
@@ -301,13 +300,36 @@ export class CommitBuilder {
       const encrypted = this.#contents.encrypted(keyId, { tag, vector, metadata, text, externalId });
       this.records.move(recordId, keyId);
       const write = this.#written(recordId, key);
-      this.push({ type: 'replaceUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...encrypted });
+      this.#pushUnderKey('replaceUnderKey', write, record, encrypted);
       return write;
     }
     const write = this.#written(recordId, key);
     const content = { recordId, tag, requestId, vector, metadata, text, externalId, expiresAtMs };
     this.push({ type: 'replace', ...this.dated(), ...content });
     return write;
+  }
+
+  /** Fields are listed, since spreads would cost as much as the encryption. */
+  #pushUnderKey(
+    type: 'insertUnderKey' | 'replaceUnderKey',
+    { sequence, recordId }: AppliedRequest,
+    { requestId, expiresAtMs }: NewRecord,
+    { keyId, nonce, commitment, ciphertext, content }: ReturnType<PlannedContents['encrypted']>,
+  ): void {
+    this.push({
+      type,
+      sequence,
+      timeMs: this.#timeMs,
+      actor: this.#actor,
+      recordId,
+      requestId,
+      keyId,
+      nonce,
+      commitment,
+      ciphertext,
+      content,
+      expiresAtMs,
+    });
   }
 
   /** Returns the write of the event that is pushed next, under its request id. */

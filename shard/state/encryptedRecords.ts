@@ -10,10 +10,10 @@
  * A live record whose key is shredded is not counted and cannot be read any more. Its leaf stays, and it can be
  * deleted. A record whose key the vault no longer had when its event was applied is counted, and has no content.
  */
-import { toHex } from '../../shared/hashing/hash.js';
 import type { EventUnderKey, InsertEncrypted } from '../../shared/log/event.js';
 import { encryptedContentHash, encryptedLeafHash, RECORD_STATE, underKeyLeafHash } from '../audit/leaf.js';
 import { PagedList } from '../kernel/pagedList.js';
+import { byteKey } from './byteKey.js';
 import { ErasureHistory } from './erasureHistory.js';
 
 export interface EncryptedRecord {
@@ -120,13 +120,14 @@ export class EncryptedRecords {
     return this.#shredded.values();
   }
 
-  insert(event: InsertEncrypted): void {
+  /** `keyId`: the key of the event. */
+  insert(event: InsertEncrypted, keyId: string): void {
     const { recordId: id, tag, timeMs: insertedMs, sequence } = event;
     this.restore({
       id,
       tag,
       insertedMs,
-      keyId: toHex(event.keyId),
+      keyId,
       contentHash: contentHashOf(event),
       sequence,
       payloadBytes: event.ciphertext.length,
@@ -136,23 +137,35 @@ export class EncryptedRecords {
 
   /** Adds a record that `all` yielded. Ids ascend; keys are shredded afterwards. */
   restore(record: EncryptedRecord): void {
-    this.#records.set(record.id, record);
-    this.#countPayload(record.keyId, record.payloadBytes);
+    const { id, keyId } = record;
+    this.#records.set(id, record);
+    if (record.content === undefined) this.#countPayload(keyId, record.payloadBytes);
+    else {
+      this.#hasContents = true;
+      const contents = this.#contents.get(keyId);
+      if (contents === undefined) this.#contents.set(keyId, { ids: new Set([id]), untombstoned: 0 });
+      else contents.ids.add(id);
+    }
     if (!record.isTombstoned) this.#count(record, 1);
   }
 
-  /** Adds the record, or changes it. `insertedMs`: the time of its insert, or of its last replacement. */
-  write(event: EventUnderKey, insertedMs: number): void {
-    const { recordId: id, sequence, content } = event;
-    const keyId = toHex(event.keyId);
+  /**
+   * Adds the record, or changes it. `keyId`: the key of the event. `insertedMs`: the time of its insert, or of its last
+   * replacement.
+   */
+  write({ recordId: id, sequence, commitment, content }: EventUnderKey, keyId: string, insertedMs: number): void {
     if (this.#records.get(id) !== undefined) this.delete(id);
-    this.#hasContents = true;
-    const contents = this.#contents.get(keyId) ?? { ids: new Set(), untombstoned: 0 };
-    this.#contents.set(keyId, contents);
-    contents.ids.add(id);
-    const contentHash = Buffer.from(event.commitment).toString('latin1');
-    const about = { id, tag: 0, insertedMs, keyId, contentHash, sequence, payloadBytes: 0, isTombstoned: false };
-    this.restore({ ...about, content: content === null ? 'lost' : 'slot' });
+    this.restore({
+      id,
+      tag: 0,
+      insertedMs,
+      keyId,
+      contentHash: byteKey(commitment),
+      sequence,
+      payloadBytes: 0,
+      isTombstoned: false,
+      content: content === null ? 'lost' : 'slot',
+    });
   }
 
   /** Notes that the content of the record is no longer in a slot. */

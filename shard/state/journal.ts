@@ -14,7 +14,6 @@
  * An append of unknown outcome may be stored until its time is over. It cannot be stored any more once another append is.
  */
 import { unreachable } from '../../shared/errors/errors.js';
-import { toHex } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
@@ -58,7 +57,7 @@ export class Journal {
   /** Publishes to followers; undefined while the collection has no follower. */
   feed: Feed | undefined;
   /** Called when a shred is applied; the contents under the key are erased. */
-  onShred: ((keyId: string) => void) | undefined;
+  onShred: (() => void) | undefined;
   /** Called before an event is verified or applied, and again when that resumes. */
   onStep: ((sequence: number) => void) | undefined;
   readonly history: LogHistory;
@@ -364,7 +363,7 @@ export class Journal {
       if (this.state.isLarge(event)) await this.#applyLarge(event, slice);
       else this.state.apply(event, leaves.at(index));
       this.#seen = event.sequence;
-      if (event.type === 'shredKey') this.onShred?.(toHex(event.keyId));
+      if (event.type === 'shredKey') this.onShred?.();
       // In steps: a later read of the root would do all of it at once.
       while (this.state.graph.hashSome()) {
         if (!slice.due) continue;

@@ -9,11 +9,13 @@ import { insertedBytes } from './growth.js';
 import type { PlannedChanges } from './plannedChanges.js';
 import { unreadable } from './refusals.js';
 
+export type EncryptedContent = Pick<EventUnderKey, 'keyId' | 'nonce' | 'commitment' | 'ciphertext'>;
+
 export interface ContentCipher {
   /** Whether every record must be under a key. */
   readonly isRule: boolean;
   /** Encrypts a content under a key that is open. */
-  encrypt(keyId: string, content: RecordContent): Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
+  encrypt(keyId: string, content: RecordContent): EncryptedContent;
 }
 
 type Fields = Parameters<typeof contentBytes>[0];
@@ -40,12 +42,10 @@ export class PlannedContents {
     return this.cipher?.isRule ?? false;
   }
 
-  encrypted(
-    keyId: string,
-    content: RecordContent,
-  ): Pick<EventUnderKey, 'keyId' | 'nonce' | 'commitment' | 'ciphertext' | 'content'> {
+  encrypted(underKey: string, content: RecordContent): EncryptedContent & Pick<EventUnderKey, 'content'> {
     if (this.cipher === undefined) throw new RangeError('this plan encrypts nothing');
-    return { keyId: Buffer.from(keyId, 'hex'), ...this.cipher.encrypt(keyId, content), content };
+    const { keyId, nonce, commitment, ciphertext } = this.cipher.encrypt(underKey, content);
+    return { keyId, nonce, commitment, ciphertext, content };
   }
 
   /** Returns the content of a live record under a key after the earlier writes. Throws like a read of the record. */

@@ -14,6 +14,7 @@ import {
   type UpdateUnderKey,
 } from '../../shared/log/event.js';
 import { atOnce, type Steps } from '../../shared/scheduling/slice.js';
+import { leafUnderKey } from '../audit/leaf.js';
 import { NO_SLOT } from '../index/rows.js';
 import { LargeChange } from './largeChange.js';
 import { RecordChanges } from './recordChanges.js';
@@ -24,13 +25,13 @@ export abstract class RecordsUnderKeys extends RecordChanges {
 
   protected insertUnderKey(event: InsertUnderKey): void {
     this.assertNext(event);
-    this.assertNotShredded(event);
+    const keyId = this.keyToWrite(event);
     const slot = this.#putUnderKey(event);
     this.slots.push(slot);
     this.versions.born(event.sequence);
-    this.encrypted.write(event, event.timeMs);
+    this.encrypted.write(event, keyId, event.timeMs);
     this.expiries.set(event.recordId, event.expiresAtMs);
-    this.tree.append(this.encryptedLeaf(event.recordId));
+    this.tree.append(leafUnderKey(event));
     if (slot !== NO_SLOT) this.vectors.publish(slot);
     this.remember(event);
   }
@@ -39,16 +40,16 @@ export abstract class RecordsUnderKeys extends RecordChanges {
   protected replaceUnderKey(event: ReplaceUnderKey): void {
     const { recordId, sequence } = event;
     const before = this.#assertWritable(event);
-    this.assertNotShredded(event);
+    const keyId = this.keyToWrite(event);
     this.tree.beforeChange(recordId - 1);
     if (before !== undefined) this.dies(before, sequence, true);
     this.versions.replaced(recordId, sequence);
     const slot = this.#putUnderKey(event);
     this.slots.set(recordId - 1, slot);
     if (before !== undefined) this.retire(before);
-    this.encrypted.write(event, event.timeMs);
+    this.encrypted.write(event, keyId, event.timeMs);
     this.expiries.set(recordId, event.expiresAtMs);
-    this.rehash(recordId, sequence);
+    this.tree.change(recordId - 1, leafUnderKey(event), sequence);
     if (slot !== NO_SLOT) this.vectors.publish(slot);
     this.remember(event);
   }
@@ -57,8 +58,8 @@ export abstract class RecordsUnderKeys extends RecordChanges {
     const { recordId, sequence, content } = event;
     const slot = this.#assertWritable(event);
     const record = this.encrypted.get(recordId);
-    if (record?.keyId !== toHex(event.keyId))
-      throw new Damaged(`event ${sequence} changes record ${recordId} under another key`);
+    const keyId = toHex(event.keyId);
+    if (record?.keyId !== keyId) throw new Damaged(`event ${sequence} changes record ${recordId} under another key`);
     this.tree.beforeChange(recordId - 1);
     const metadata = content?.metadata ?? null;
     if (slot !== undefined && metadata !== null) {
@@ -66,7 +67,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
       this.fields.metadata.set(slot, metadata);
     } else if (slot !== undefined) this.#erase(recordId, sequence);
     this.versions.metadataReplaced(recordId, sequence);
-    this.encrypted.write(event, record.insertedMs);
+    this.encrypted.write(event, keyId, record.insertedMs);
     this.rehash(recordId, sequence);
   }
 
@@ -112,9 +113,11 @@ export abstract class RecordsUnderKeys extends RecordChanges {
     this.encrypted.lose(recordId);
   }
 
-  protected assertNotShredded({ sequence, keyId }: EventUnderKey | InsertEncrypted): void {
-    if (this.encrypted.isShredded(toHex(keyId)))
-      throw new Damaged(`event ${sequence} writes under a key that is shredded`);
+  /** Returns the id of the event's key. Throws Damaged if it is shredded. */
+  protected keyToWrite({ sequence, keyId: bytes }: EventUnderKey | InsertEncrypted): string {
+    const keyId = toHex(bytes);
+    if (this.encrypted.isShredded(keyId)) throw new Damaged(`event ${sequence} writes under a key that is shredded`);
+    return keyId;
   }
 
   /** Returns the slot of a live record without a payload; undefined if its content is lost. */
@@ -130,7 +133,22 @@ export function writtenBy(event: Event): Insert | Replace | undefined {
   if (event.type === 'insert' || event.type === 'replace') return event;
   if (!isUnderKey(event) || event.type === 'updateUnderKey' || event.content === null) return undefined;
   const { sequence, timeMs, actor, recordId, requestId, expiresAtMs, content } = event;
-  return { type: 'insert', sequence, timeMs, actor, recordId, requestId, expiresAtMs, ...content };
+  const { tag, vector, metadata, text, externalId } = content;
+  // One literal: a spread would double the cost.
+  return {
+    type: 'insert',
+    sequence,
+    timeMs,
+    actor,
+    recordId,
+    requestId,
+    expiresAtMs,
+    tag,
+    vector,
+    metadata,
+    text,
+    externalId,
+  };
 }
 
 /** Returns the new metadata of a record with a slot; undefined if the event does not change any, or its content is lost. */

@@ -58,7 +58,7 @@ export class CollectionVault {
     this.#target = targetOf(collection.config);
     this.cipher = {
       isRule: collection.config.erasable ?? false,
-      encrypt: (keyId, content) => contents.encrypt(keyId, content, vault.entropy),
+      encrypt: (keyId, content) => contents.encrypt(keyId, content, vault.random),
     };
   }
 

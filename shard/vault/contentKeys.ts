@@ -2,32 +2,47 @@
  * The data keys of the records of one open collection that searches find. Their contents are in memory, and so are the
  * keys, until a shred erases both.
  */
-import { type Clock, type Entropy, systemEntropy } from '../../shared/clock.js';
+import { type Clock, systemEntropy } from '../../shared/clock.js';
+import type { EntropyPool } from '../../shared/entropyPool.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { toHex } from '../../shared/hashing/hash.js';
+import { GCM_TAG_BYTES, NONCE_BYTES } from '../../shared/limits.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import { type Event, type EventUnderKey, isUnderKey, type RecordContent } from '../../shared/log/event.js';
-import { commitmentTo, committedContent, contentOf, SALT_BYTES } from '../../shared/log/recordContent.js';
+import { commitmentTo, committedContent, decodeContent, SALT_BYTES } from '../../shared/log/recordContent.js';
 import { Slice } from '../../shared/scheduling/slice.js';
+import { Slab } from '../../shared/slab.js';
+import { gcmEncryptWith } from '../../shared/vault/aesGcm.js';
+import type { EncryptedContent } from '../state/plannedContents.js';
 import { associatedData } from './associatedData.js';
-import { decrypt, encrypt } from './payloadCipher.js';
+import { decrypt } from './payloadCipher.js';
 import { DATA_KEY_BYTES, privateCopy } from './wrappedKey.js';
 
 /** Returns the keys in this order; null for a key that the vault does not have any more. The receiver owns the bytes. */
 export type KeySource = (keyIds: readonly string[]) => Promise<readonly (Uint8Array | null)[]>;
 
-/** The plaintexts of a frame, which `forget` overwrites. */
+/** The plaintexts of a frame. `forget` overwrites them, and the keys that the frame shreds. */
 export interface OpenedContents {
   forget(): void;
 }
 
-type EncryptedContent = Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
+/** A data key, and what every use of it needs. */
+interface OpenKey {
+  readonly bytes: Uint8Array;
+  readonly id: Uint8Array;
+  /** Authenticated with each content. It differs from that of a payload, so that neither opens in the place of the other. */
+  readonly associated: Uint8Array;
+}
+
+/** The last byte of the associated data of a content. */
+const CONTENT = 1;
 
 export class ContentKeys {
   /** Keys by id; null once a key is known to be gone. */
-  readonly #keys = new Map<string, Uint8Array | null>();
+  readonly #keys = new Map<string, OpenKey | null>();
   readonly #dropped = new Set<string>();
   readonly #others = new Set<string>();
+  readonly #ciphertexts = new Slab();
   #isClosed = false;
   #fileKey: Uint8Array | undefined;
 
@@ -53,12 +68,12 @@ export class ContentKeys {
   /** Takes over a key. */
   add(keyId: string, key: Uint8Array): void {
     if (this.#isClosed || this.#dropped.has(keyId) || this.has(keyId)) key.fill(0);
-    else this.#keys.set(keyId, key);
+    else this.#keys.set(keyId, this.#openKey(keyId, key));
   }
 
   /** Overwrites the key for good. */
   drop(keyId: string): void {
-    this.#keys.get(keyId)?.fill(0);
+    this.#keys.get(keyId)?.bytes.fill(0);
     this.#keys.set(keyId, null);
     this.#dropped.add(keyId);
   }
@@ -68,7 +83,7 @@ export class ContentKeys {
     await this.#fetch(keyIds);
     return keyIds.map((keyId) => {
       const key = this.#keys.get(keyId);
-      return key == null ? null : privateCopy(key);
+      return key == null ? null : privateCopy(key.bytes);
     });
   };
 
@@ -82,13 +97,15 @@ export class ContentKeys {
     const forget = (): void => {
       for (const plaintext of plaintexts) plaintext.fill(0);
       for (const event of closed) event.content = null;
+      for (const event of events) if (event.type === 'shredKey') this.drop(toHex(event.keyId));
     };
     if (closed.length === 0) return { forget };
-    await this.#fetch(closed.map(({ keyId }) => toHex(keyId)));
+    const keyIds = closed.map(({ keyId }) => toHex(keyId));
+    await this.#fetch(keyIds);
     const slice = new Slice(this.clock);
     try {
-      for (const event of closed) {
-        const key = this.#keys.get(toHex(event.keyId));
+      for (const [i, event] of closed.entries()) {
+        const key = this.#keys.get(keyIds[i]!);
         if (key == null) continue;
         const plaintext = this.#plaintextOf(event, key);
         if (plaintext === undefined) continue;
@@ -117,39 +134,53 @@ export class ContentKeys {
   }
 
   /** Encrypts a content under a key that `has` confirms. */
-  encrypt(keyId: string, content: RecordContent, entropy: Entropy): EncryptedContent {
+  encrypt(keyId: string, content: RecordContent, random: EntropyPool): EncryptedContent {
     const key = this.#keys.get(keyId);
     if (key == null) throw new RangeError(`key ${keyId} is not open`);
-    const { plaintext, commitment } = committedContent(content, entropy(SALT_BYTES));
-    const encrypted = encrypt(plaintext, key, this.#associated(keyId), entropy);
-    plaintext.fill(0);
-    return { ...encrypted, commitment };
+    const { plaintext, commitment } = committedContent(content, random);
+    try {
+      const nonce = new Uint8Array(NONCE_BYTES);
+      random.fill(nonce);
+      const ciphertext = this.#ciphertexts.take(plaintext.length + GCM_TAG_BYTES);
+      gcmEncryptWith(nonce, plaintext, key.bytes, key.associated, ciphertext);
+      return { keyId: key.id, nonce, commitment, ciphertext };
+    } finally {
+      plaintext.fill(0);
+    }
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const key of [...this.#keys.values(), this.#fileKey]) key?.fill(0);
+    for (const key of this.#keys.values()) key?.bytes.fill(0);
+    this.#fileKey?.fill(0);
     this.#keys.clear();
   }
 
   async #fetch(keyIds: readonly string[]): Promise<void> {
-    const unknown = [...new Set(keyIds)].filter((keyId) => !this.#keys.has(keyId));
-    if (unknown.length === 0) return;
+    const wanted = new Set<string>();
+    for (const keyId of keyIds) if (!this.#keys.has(keyId)) wanted.add(keyId);
+    if (wanted.size === 0) return;
+    const unknown = [...wanted];
     const keys = await this.source(unknown);
     for (const [i, keyId] of unknown.entries()) {
       const key = keys[i]!;
       // A shred may have dropped it meanwhile.
       if (this.#isClosed || this.#keys.has(keyId)) key?.fill(0);
-      else this.#keys.set(keyId, key);
+      else this.#keys.set(keyId, key && this.#openKey(keyId, key));
     }
   }
 
+  #openKey(keyId: string, bytes: Uint8Array): OpenKey {
+    const associated = Uint8Array.of(...associatedData(this.genesisId, keyId), CONTENT);
+    return { bytes, id: Uint8Array.from(Buffer.from(keyId, 'hex')), associated };
+  }
+
   /** The bytes of the event are those that were committed, so a content that does not open is under another key. */
-  #plaintextOf({ keyId, nonce, ciphertext }: EventUnderKey, key: Uint8Array): Uint8Array | undefined {
-    const id = toHex(keyId);
+  #plaintextOf({ keyId, nonce, ciphertext }: EventUnderKey, { bytes, associated }: OpenKey): Uint8Array | undefined {
     try {
-      return decrypt({ nonce, ciphertext }, key, this.#associated(id));
+      return decrypt({ nonce, ciphertext }, bytes, associated);
     } catch {
+      const id = toHex(keyId);
       if (!this.#others.has(id)) this.onOther(id);
       this.#others.add(id);
       return undefined;
@@ -160,15 +191,10 @@ export class ContentKeys {
     if (Buffer.compare(commitmentTo(plaintext), commitment) !== 0)
       throw new Damaged(`event ${sequence}: its content is not the one that it commits to`);
     try {
-      return contentOf(plaintext);
+      return decodeContent(plaintext.subarray(SALT_BYTES));
     } catch (error) {
       if (error instanceof Malformed) throw new Damaged(`event ${sequence}: ${error.message}`, { cause: error });
       throw error;
     }
-  }
-
-  /** Differs from that of a payload, so that neither opens in the place of the other. */
-  #associated(keyId: string): Uint8Array {
-    return Uint8Array.of(...associatedData(this.genesisId, keyId), 1);
   }
 }

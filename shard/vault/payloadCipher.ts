@@ -2,7 +2,7 @@
 import type { Entropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { NONCE_BYTES } from '../../shared/limits.js';
-import { gcmDecrypt, gcmEncrypt } from '../../shared/vault/aesGcm.js';
+import { gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
 
 /** The result of an encryption. */
 export interface Encrypted {
@@ -14,8 +14,8 @@ export interface Encrypted {
 
 /** `aad`: the identity of the payload, which decryption requires. */
 export function encrypt(plaintext: Uint8Array, dataKey: Uint8Array, aad: Uint8Array, entropy: Entropy): Encrypted {
-  const encrypted = gcmEncrypt(plaintext, dataKey, aad, entropy);
-  return { nonce: encrypted.subarray(0, NONCE_BYTES), ciphertext: encrypted.subarray(NONCE_BYTES) };
+  const nonce = entropy(NONCE_BYTES);
+  return { nonce, ciphertext: gcmEncryptWith(nonce, plaintext, dataKey, aad) };
 }
 
 /** Decrypts. Throws VouchError `internal_error` if key, nonce, ciphertext and `aad` do not match. */

@@ -7,6 +7,7 @@
  * and its record is lost with the others, or is refused by the log that states the shred.
  */
 import type { Clock, Entropy } from '../../shared/clock.js';
+import { EntropyPool } from '../../shared/entropyPool.js';
 import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { KEY_ID_BYTES } from '../../shared/limits.js';
@@ -57,15 +58,16 @@ export class KeyDamaged extends VouchError {
 }
 
 export class RecordVault {
+  /** Nonces and salts of contents. */
+  readonly random: EntropyPool;
+
   constructor(
     private readonly store: VaultStore,
     private readonly notes: Pick<ShredNotes, 'set'>,
     private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check' | 'dataKey' | 'dataKeyToWrite'>,
     private readonly by: { readonly clock: Clock; readonly entropy: Entropy },
-  ) {}
-
-  get entropy(): Entropy {
-    return this.by.entropy;
+  ) {
+    this.random = new EntropyPool(by.entropy);
   }
 
   /**

@@ -246,7 +246,7 @@ export function readEvent(source: ByteView, at: number, end: number, actor: Acto
       const fixed = fixedTypeOf(type);
       if (fixed !== undefined) return readFixed(fixed, source, at, end, dated);
       const underKey = typeUnderKey(type);
-      if (underKey !== undefined) return { ...dated, ...readUnderKey(underKey, source, at, end) };
+      if (underKey !== undefined) return readUnderKey(underKey, source, at, end, dated);
       throw new Malformed(`event type ${type} is not known to this program`, at + 1);
     }
   }

@@ -1,7 +1,7 @@
 /** Encodes and decodes events of records under a key by the layout `UNDER_KEY`. */
 import { Malformed } from '../errors/malformed.js';
 import { GCM_TAG_BYTES, HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES, REQUEST_ID_BYTES } from '../limits.js';
-import type { EventUnderKey, Undated } from './event.js';
+import type { EventHeader, EventUnderKey } from './event.js';
 import {
   assertBytes,
   assertHolds,
@@ -41,13 +41,14 @@ export function writeUnderKey(event: EventUnderKey, { bytes, view }: ByteView, a
   bytes.set(ciphertext, at + UNDER_KEY.ciphertext);
 }
 
-/** The fields of the event at `at` to `end`, with its content not opened. Throws Malformed. */
+/** The event at `at` to `end`, with its content not opened. Throws Malformed. */
 export function readUnderKey(
   type: EventUnderKey['type'],
   source: ByteView,
   at: number,
   end: number,
-): Undated<EventUnderKey> {
+  { sequence, timeMs, actor }: Pick<EventUnderKey, EventHeader>,
+): EventUnderKey {
   const { bytes, view } = source;
   const part = (from: number, to: number): Uint8Array => bytes.subarray(at + from, at + to);
   assertHolds(at, end, UNDER_KEY.ciphertext);
@@ -66,8 +67,12 @@ export function readUnderKey(
   if (!hasRequestId) assertZero(source, at + UNDER_KEY.requestId, at + UNDER_KEY.flags);
   assertZero(source, at + UNDER_KEY.flags + 1, at + UNDER_KEY.ciphertextLength);
   assertZero(source, at + UNDER_KEY.nonce + NONCE_BYTES, at + UNDER_KEY.commitment);
-  return {
+  // One literal: a spread would double the cost.
+  const event: EventUnderKey = {
     type,
+    sequence,
+    timeMs,
+    actor,
     recordId: readId(view, at + UNDER_KEY.recordId, 'record'),
     requestId: hasRequestId ? part(UNDER_KEY.requestId, UNDER_KEY.flags) : null,
     keyId: part(UNDER_KEY.keyId, UNDER_KEY.nonce),
@@ -75,6 +80,6 @@ export function readUnderKey(
     commitment: part(UNDER_KEY.commitment, UNDER_KEY.ciphertext),
     ciphertext: part(UNDER_KEY.ciphertext, ciphertextEnd),
     content: null,
-    ...(hasExpiry && { expiresAtMs: readExpiry(view, end) }),
   };
+  return hasExpiry ? Object.assign(event, { expiresAtMs: readExpiry(view, end) }) : event;
 }

@@ -88,6 +88,8 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'fixedPoint.ts',
       'limits.ts',
       'webAssembly.ts',
+      'slab.ts',
+      'entropyPool.ts',
       'clock.ts',
     ],
   ],

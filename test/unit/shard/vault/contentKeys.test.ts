@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { ContentKeys } from '../../../../shard/vault/contentKeys.js';
 import { systemClock, systemEntropy } from '../../../../shared/clock.js';
+import { EntropyPool } from '../../../../shared/entropyPool.js';
 import type { EventUnderKey } from '../../../../shared/log/event.js';
 import { rejection } from '../../../support/expectations.js';
 
@@ -17,12 +18,12 @@ describe('the keys of contents', () => {
     new ContentKeys(1, source, systemClock);
   const eventOf = (encrypted: ReturnType<ContentKeys['encrypt']>): EventUnderKey => ({
     ...{ type: 'insertUnderKey', sequence: 1, timeMs: 1, actor: null, recordId: 1, requestId: null, content: null },
-    ...{ keyId: Buffer.from(KEY_ID, 'hex'), ...encrypted },
+    ...encrypted,
   });
   async function encrypted(): Promise<EventUnderKey> {
     const keys = keysFrom(async () => []);
     keys.add(KEY_ID, key());
-    return eventOf(keys.encrypt(KEY_ID, CONTENT, systemEntropy));
+    return eventOf(keys.encrypt(KEY_ID, CONTENT, new EntropyPool(systemEntropy)));
   }
 
   it('open what they have encrypted, and forget it', async () => {
@@ -71,5 +72,16 @@ describe('the keys of contents', () => {
     expect([held, late].map((bytes) => bytes.every((byte) => byte === 0))).to.deep.equal([true, true]);
     expect(keys.has(KEY_ID)).to.equal(false);
     expect(await keys.copies([KEY_ID])).to.deep.equal([null]);
+  });
+
+  it('are overwritten once the event of their shred is applied', async () => {
+    const held = key();
+    const keys = keysFrom(async () => []);
+    keys.add(KEY_ID, held);
+    const shred = { type: 'shredKey', sequence: 2, timeMs: 1, actor: null, keyId: Buffer.from(KEY_ID, 'hex') } as const;
+    const opened = await keys.open([shred]);
+    expect(keys.has(KEY_ID)).to.equal(true);
+    opened.forget();
+    expect([keys.has(KEY_ID), held.every((byte) => byte === 0)]).to.deep.equal([false, true]);
   });
 });
