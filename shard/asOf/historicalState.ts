@@ -182,6 +182,7 @@ export class HistoricalState {
   #applyEvent(frame: Frame, index: number, leaves: InsertedLeaves): void {
     const event = frame.events[index]!;
     this.state.apply(event, leaves.at(index));
+    this.opening.contents?.applied(event);
     this.history.tree.append(hashAt(frame.chainHeads, index));
     this.#describedBytes += EVENT_BYTES + describedBytes(event);
   }

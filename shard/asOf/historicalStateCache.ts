@@ -167,7 +167,7 @@ export class HistoricalStateCache {
   }
 
   async #write(opening: Opening, upTo: number): Promise<SavedSnapshot | undefined> {
-    const { place, config, closing } = opening;
+    const { place, closing } = opening;
     if (place === undefined) throw new Error('the collection has no place for snapshots');
     const { dedupWindow } = place;
     const assertWanted = (): void => closing.throwIfAborted();
@@ -177,7 +177,7 @@ export class HistoricalStateCache {
     await orRelease(past, () => past.advance(upTo, 'whole', assertWanted));
     try {
       if (past.sequence === before) return undefined;
-      return await saveSnapshot(config, place, past.made, resting(assertWanted));
+      return await saveSnapshot(opening, past.made, resting(assertWanted));
     } finally {
       past.release();
     }
@@ -190,11 +190,9 @@ export class HistoricalStateCache {
     assertWanted: () => void,
   ): Promise<HistoricalState | undefined> {
     const { memory, clock, setAside } = this.options;
-    const { config, place } = opening;
-    if (place === undefined) return undefined;
     const onSetAside = (snapshot: SetAside): void => setAside(opening, snapshot);
     const rest = resting(assertWanted);
-    const restored = await restoreNewest(config, place, { ...wanted, memory, onSetAside, rest });
+    const restored = await restoreNewest(opening, { ...wanted, memory, onSetAside, rest });
     return restored && new HistoricalState(opening, restored, clock).retain();
   }
 

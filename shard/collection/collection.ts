@@ -236,9 +236,9 @@ export class Collection {
     const { snapshots } = context;
     if (snapshots === undefined) return;
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
-    // No file has contents under keys in plain: a collection with any is opened from its log.
-    const now = (): Journal | undefined => (this.state.encrypted.hasContents ? undefined : journal);
     const { snapshot, unread } = this.opened;
+    // A snapshot with lost contents would hide keys that come back with a backup of the vault; the log does not.
+    const now = (): Journal | undefined => (this.state.encrypted.lostCount > 0 ? undefined : journal);
     this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, { now, make });
     this.#snapshots.consider();
     if (unread === undefined) return;

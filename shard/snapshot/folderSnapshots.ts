@@ -1,13 +1,13 @@
 /** Writes and restores snapshots in the thread of past states. */
 import { systemClock } from '../../shared/clock.js';
 import { isOfSystem, makeDirectory } from '../../shared/files/durable.js';
-import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { setAside, snapshotPath, snapshotsIn } from './folder.js';
 import { DamagedSnapshot, UnusableSnapshot } from './format.js';
+import type { Opening } from './opening.js';
 import { readHere } from './readJob.js';
 import { restoreSnapshot } from './restore.js';
-import type { SavedSnapshot, SetAside, SnapshotPlace, SnapshotState } from './savedSnapshots.js';
+import type { SavedSnapshot, SetAside, SnapshotState } from './savedSnapshots.js';
 import { openSnapshot } from './snapshotFile.js';
 import { assertOfCollection } from './snapshotIdentity.js';
 import { writeSnapshot } from './writeSnapshot.js';
@@ -31,16 +31,18 @@ export interface Restore {
  * opening.
  */
 export async function restoreNewest(
-  config: CollectionConfig,
-  { folder }: SnapshotPlace,
+  { config, place, contents }: Opening,
   { upTo, after, dedupWindow, memory, rest, onSetAside }: Restore,
 ): Promise<SnapshotState | undefined> {
-  for (const { path, sequence } of await snapshotsIn(folder).catch(noneIfUnreadable)) {
+  if (place === undefined) return undefined;
+  for (const { path, sequence } of await snapshotsIn(place.folder).catch(noneIfUnreadable)) {
     if (sequence > upTo || sequence <= after) continue;
     try {
       const snapshot = await openSnapshot(path);
       assertOfCollection(snapshot, config, dedupWindow);
-      return await restoreSnapshot(snapshot, { config, memory, dedupWindow, read: readHere, readers: 1, rest });
+      return await restoreSnapshot(snapshot, {
+        ...{ config, memory, dedupWindow, contents, read: readHere, readers: 1, rest },
+      });
     } catch (error) {
       if (error instanceof DamagedSnapshot) await tryToSetAside(path, error, onSetAside);
       else if (!(error instanceof UnusableSnapshot || isOfSystem(error))) throw error;
@@ -66,14 +68,14 @@ async function tryToSetAside(path: string, { message: reason }: Error, report: R
 
 /** Writes a snapshot, durable when this resolves. Throws if it cannot be written, and then leaves no file. */
 export async function saveSnapshot(
-  config: CollectionConfig,
-  { folder }: SnapshotPlace,
+  { config, place, contents }: Opening,
   made: SnapshotState,
   rest: () => Promise<void>,
 ): Promise<SavedSnapshot> {
+  if (place === undefined) throw new Error('the collection has no place for snapshots');
   const { sequence } = made.history;
-  await makeDirectory(folder);
-  const path = snapshotPath(folder, sequence);
-  const written = { ...made, collectionId: config.id, madeAtMs: systemClock.nowMs() };
+  await makeDirectory(place.folder);
+  const path = snapshotPath(place.folder, sequence);
+  const written = { ...made, collectionId: config.id, madeAtMs: systemClock.nowMs(), contents };
   return { sequence, sizeBytes: await writeSnapshot(path, written, rest) };
 }

@@ -25,7 +25,10 @@
  * Chain heads  32, by sequence: the leaves of the log tree.
  * Records      by id, see `recordChunk.ts`; rows: ids; rows stored: those not permanently deleted.
  * Encrypted    by id: f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence.
- *              f64 state (1 live, 2 tombstoned) | f64 ciphertext bytes | key id (16) | content hash (32).
+ *              f64 state (1 live, 2 tombstoned; added: 4 with content, 8 with lost content) | f64 ciphertext bytes |
+ *              key id (16) | content hash or commitment (32).
+ * Contents     groups of encrypted records with content, see `contentChunk.ts`; a collection whose log has any has a
+ *              chunk, perhaps without rows.
  * Expiries     f64 id of an encrypted record | f64 unix ms; only of those that expire.
  * Shredded     key id (16).
  * Erasures     f64 kind | f64 sequence | key id (16), see `rows.ts`; absent in files of versions before certificates.
@@ -39,7 +42,8 @@
  * ```
  *
  * The leaves of the state tree are not in the file: they are computed from the records, and with them the state hash. A
- * state has no plaintext of an encrypted record and no data key, wrapped or not. So neither has a snapshot.
+ * state has no plaintext of an encrypted payload and no data key, wrapped or not, and contents under keys are encrypted. So a
+ * snapshot has nothing that a shred erases.
  */
 import { Malformed } from '../../shared/errors/malformed.js';
 import { hash } from '../../shared/hashing/hash.js';
@@ -86,9 +90,10 @@ const KIND = {
   readAudit: 12,
   expiries: 13,
   erasures: 14,
+  contents: 15,
 } as const;
 export type ChunkKind = keyof typeof KIND;
-export type RowKind = Exclude<ChunkKind, 'records'>;
+export type RowKind = Exclude<ChunkKind, 'records' | 'contents'>;
 
 /** The numbers among the facts, in the order of the file; see the top of this file. */
 const FACT_NUMBERS = [

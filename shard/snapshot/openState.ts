@@ -27,7 +27,7 @@ import type { MadeSnapshot } from './collectionSnapshots.js';
 import type { SnapshotName } from './folder.js';
 import { DamagedSnapshot, UnusableSnapshot } from './format.js';
 import { readHere } from './readJob.js';
-import { restoreSnapshot } from './restore.js';
+import { restoreSnapshot, type SnapshotContents } from './restore.js';
 import type { SnapshotState } from './savedSnapshots.js';
 import { type OpenedSnapshot, openSnapshot } from './snapshotFile.js';
 import { assertOfCollection, isOfLog } from './snapshotIdentity.js';
@@ -54,7 +54,7 @@ interface OpeningOptions {
   readonly logs: Pick<EventLogs, 'lateMs'>;
   readonly snapshots?: SnapshotServices;
   /** Opens the contents of records under keys. */
-  readonly contents?: ContentOpener;
+  readonly contents?: ContentOpener & SnapshotContents;
   /** Receives the steps of the opening. */
   readonly openings?: { step(collectionId: number, kind: string, number: number): void };
 }
@@ -197,7 +197,7 @@ class StateOpening {
 
   #restored(snapshot: OpenedSnapshot): Promise<SnapshotState | undefined> {
     const { config } = this;
-    const { memory, dedupWindow, openings } = this.options;
+    const { memory, dedupWindow, openings, contents } = this.options;
     const { threads, progress } = this.services;
     const onProgress = (read: number, of: number): void => {
       this.#records = { read, of };
@@ -207,7 +207,7 @@ class StateOpening {
     const reading = isSmall ? { read: readHere, readers: 1 } : { read: threads.read, readers: threads.count };
     return this.#orUndefined(snapshot.path, () =>
       restoreSnapshot(snapshot, {
-        ...{ config, memory, dedupWindow, ...reading, onProgress },
+        ...{ config, memory, dedupWindow, contents, ...reading, onProgress },
         onStep: (kind, number) => openings?.step(config.id, kind, number),
       }),
     );

@@ -7,6 +7,7 @@
 import { systemClock } from '../../shared/clock.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EXPIRY_BYTES } from '../../shared/log/eventLayout.js';
+import { decodeContent } from '../../shared/log/recordContent.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import { inSlices, Slice } from '../../shared/scheduling/slice.js';
@@ -15,8 +16,11 @@ import type { TreeHashes } from '../audit/merkleTree.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { CollectionState } from '../state/collectionState.js';
+import type { EncryptedRecord } from '../state/encryptedRecords.js';
 import { LogHistory } from '../state/logHistory.js';
 import { textOf } from '../text/textIndex.js';
+import type { SnapshotKeys } from '../vault/snapshotKeys.js';
+import { type ContentGroup, decodeGroups, splitContents } from './contentChunk.js';
 import { type ChunkEntry, type ChunkKind, DamagedSnapshot } from './format.js';
 import type { JobReader, ReadRecords } from './readJob.js';
 import { columnsAt, EXPIRES, taken, takenExpiry } from './recordChunk.js';
@@ -24,10 +28,17 @@ import * as rows from './rows.js';
 import type { SnapshotState } from './savedSnapshots.js';
 import { chunksOf, countRows, type OpenedSnapshot, verifiedChunk } from './snapshotFile.js';
 
+/** Returns the keys of the contents in the snapshot with this salt. */
+export interface SnapshotContents {
+  ofSnapshot(salt: Uint8Array): SnapshotKeys;
+}
+
 interface RestoreOptions {
   readonly config: CollectionConfig;
   readonly memory: VectorMemory;
   readonly dedupWindow: number;
+  /** Opens the contents of records under keys; without them those count as lost. */
+  readonly contents?: SnapshotContents | undefined;
   readonly read: JobReader;
   /** Jobs that the reader executes at once. */
   readonly readers: number;
@@ -63,6 +74,15 @@ export async function restoreSnapshot(snapshot: OpenedSnapshot, options: Restore
   }
 }
 
+/** Throws DamagedSnapshot if the content of the record, the first of a group, cannot be opened. */
+function opening<T>(id: number, work: () => T): T {
+  try {
+    return work();
+  } catch {
+    throw new DamagedSnapshot(`the content of record ${id} does not verify`);
+  }
+}
+
 function readAuditAt(place: number): ReadAudit {
   const audit = READ_AUDITS[place];
   if (audit === undefined) throw new DamagedSnapshot(`it states an audit of reads of ${place}`);
@@ -74,6 +94,8 @@ class Restore {
   readonly #slice = new Slice(systemClock);
   readonly #pending = new Set<Promise<unknown>>();
   readonly #leaves: SharedArrayBuffer;
+  /** Number of records whose content is yet to be restored. */
+  #missing = 0;
 
   constructor(
     private readonly snapshot: OpenedSnapshot,
@@ -92,6 +114,7 @@ class Restore {
     this.#assertWhole();
     await this.#records();
     await this.#encrypted();
+    await this.#contents();
     const trees = this.#track(this.#trees());
     await this.#rows(rows.LEAF_CHANGES, (change) => this.state.tree.restoreChange(change));
     await this.#rows(rows.REQUESTS, ([key, applied]) => this.state.requests.add(key, applied));
@@ -199,11 +222,64 @@ class Restore {
       if (!(record.id >= 1 && record.id < this.state.nextRecordId))
         throw new DamagedSnapshot(`encrypted record ${record.id} does not verify`);
       encrypted.restore(record);
+      if (record.content === 'slot') this.#missing++;
       leaves.set(this.state.encryptedLeaf(record.id), (record.id - 1) * HASH_BYTES);
     });
     await this.#rows(rows.SHREDDED, (keyId) => encrypted.shred(keyId));
     encrypted.erasures.unknownUntil = this.snapshot.facts.sequence;
     await this.#rows(rows.ERASURE_FACTS, (fact) => encrypted.erasures.restore(fact));
+  }
+
+  async #contents(): Promise<void> {
+    const { encrypted, vectors } = this.state;
+    const chunks = chunksOf(this.snapshot, 'contents');
+    if (chunks.length === 0 && this.#missing === 0) return;
+    encrypted.hasContents = true;
+    vectors.memory.mustErase = true;
+    let keys: SnapshotKeys | undefined;
+    try {
+      for (const chunk of chunks) {
+        const { salt, groups } = decodeGroups(verifiedChunk(this.snapshot.path, chunk));
+        if (keys === undefined) {
+          keys = this.options.contents?.ofSnapshot(salt);
+          await keys?.fetch([...encrypted.contentKeys()]);
+        }
+        for (const group of groups) await this.#takeGroup(group, keys);
+      }
+      if (this.#missing > 0) throw new DamagedSnapshot(`it lacks the contents of ${this.#missing} records`);
+    } finally {
+      keys?.close();
+    }
+  }
+
+  async #takeGroup({ ids, ciphertext }: ContentGroup, keys: SnapshotKeys | undefined): Promise<void> {
+    const { encrypted, texts } = this.state;
+    const records = ids.map((id) => this.#withContent(id));
+    const opened = opening(ids[0]!, () => keys?.decrypt(records, ciphertext));
+    try {
+      const contents = opened && splitContents(opened, ids.length);
+      for (const [i, record] of records.entries()) {
+        this.options.onStep?.('contents', record.id);
+        if (contents === undefined) encrypted.lose(record.id);
+        else {
+          const content = opening(record.id, () => decodeContent(contents[i]!));
+          const terms =
+            texts.analyser.isStemming && content.text !== null ? await this.#termsOf(content.text) : undefined;
+          this.state.restoreContent(record, content, terms);
+        }
+        this.#missing--;
+        await this.#rest();
+      }
+    } finally {
+      opened?.fill(0);
+    }
+  }
+
+  #withContent(id: number): EncryptedRecord {
+    const record = this.state.encrypted.get(id);
+    if (record?.content !== 'slot' || this.state.keptSlotOf(id) !== undefined)
+      throw new DamagedSnapshot(`record ${id} has a content that it must not have`);
+    return record;
   }
 
   /** Hashes both large trees at once. No record has changed since the leaves were computed. */

@@ -121,11 +121,16 @@ export const GRAPH_ROOTS: RowCodec<{ readonly sequence: number; readonly root: U
   get: (row) => ({ sequence: row.get(0), root: row.getBytes(8, HASH_BYTES) }),
 };
 
+/** The part of the state of an encrypted record that says whether it is live, and what is added for one with content. */
+const STATE = 3;
+const CONTENT = { slot: 4, lost: 8 } as const;
+
 export const ENCRYPTED: RowCodec<EncryptedRecord> = {
   kind: 'encrypted',
   rowBytes: 48 + KEY_ID_BYTES + HASH_BYTES,
-  put: (row, { id, tag, insertedMs, sequence, isTombstoned, payloadBytes, keyId, contentHash }) => {
-    row.put(0, id, tag, insertedMs, sequence, isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live, payloadBytes);
+  put: (row, { id, tag, insertedMs, sequence, isTombstoned, payloadBytes, keyId, contentHash, content }) => {
+    const state = isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live;
+    row.put(0, id, tag, insertedMs, sequence, state + (content === undefined ? 0 : CONTENT[content]), payloadBytes);
     row.putBytes(48, Buffer.from(keyId, 'hex'));
     row.putBytes(48 + KEY_ID_BYTES, Buffer.from(contentHash, 'latin1'));
   },
@@ -134,12 +139,18 @@ export const ENCRYPTED: RowCodec<EncryptedRecord> = {
     tag: row.get(8),
     insertedMs: row.get(16),
     sequence: row.get(24),
-    isTombstoned: row.get(32) === RECORD_STATE.tombstoned,
+    isTombstoned: (row.get(32) & STATE) === RECORD_STATE.tombstoned,
     payloadBytes: row.get(40),
     keyId: toHex(row.getBytes(48, KEY_ID_BYTES)),
     contentHash: Buffer.from(row.getBytes(48 + KEY_ID_BYTES, HASH_BYTES)).toString('latin1'),
+    ...contentIn(row.get(32)),
   }),
 };
+
+function contentIn(state: number): Pick<EncryptedRecord, 'content'> {
+  if ((state & CONTENT.slot) !== 0) return { content: 'slot' };
+  return (state & CONTENT.lost) === 0 ? {} : { content: 'lost' };
+}
 
 /** Record id and unix milliseconds of encrypted records that expire; a chunk of records has the expiries of the others. */
 export const EXPIRIES: RowCodec<[number, number]> = {

@@ -1,14 +1,21 @@
 /** Writes a state and its history to a snapshot's file, a chunk at a time. */
+import { systemEntropy } from '../../shared/clock.js';
 import { StreamedFile } from '../../shared/files/durable.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EXPIRY_BYTES, expiryBytes } from '../../shared/log/eventLayout.js';
+import { encodeContent } from '../../shared/log/recordContent.js';
 import { READ_AUDITS } from '../../shared/model/readAudit.js';
+import { moved } from '../../shared/transport/transportErrors.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { CollectionState } from '../state/collectionState.js';
+import type { EncryptedRecord } from '../state/encryptedRecords.js';
 import type { RecordImage } from '../state/keptFields.js';
 import type { LogHistory } from '../state/logHistory.js';
 import type { SavedNumbers } from '../state/versionVisibility.js';
+import type { ContentKeys } from '../vault/contentKeys.js';
+import { SNAPSHOT_SALT_BYTES, type SnapshotKeys } from '../vault/snapshotKeys.js';
+import { type ContentGroup, encodeGroups, groupBytes, joinContents } from './contentChunk.js';
 import {
   CHUNK_BYTES,
   type ChunkEntry,
@@ -26,6 +33,8 @@ interface MadeAs {
   readonly collectionId: number;
   /** Unix milliseconds. */
   readonly madeAtMs: number;
+  /** The keys of the contents, if the collection can have any. */
+  readonly contents?: ContentKeys | undefined;
 }
 
 /**
@@ -39,11 +48,13 @@ export async function writeSnapshot(
   chunkBytes = CHUNK_BYTES,
 ): Promise<number> {
   const file = await StreamedFile.begin(path);
+  const keys = written.contents?.ofSnapshot(systemEntropy(SNAPSHOT_SALT_BYTES));
   try {
     const writer = new Writer(file, rest, chunkBytes);
     await file.write(encodeHeader());
     await writer.history(written.history);
     await writer.records(written.state);
+    await writer.contents(written.state, keys);
     await writer.state(written.state);
     await file.write(encodeFooter(factsOf(written), writer.chunks, file.sizeBytes));
     await file.finish();
@@ -51,6 +62,8 @@ export async function writeSnapshot(
   } catch (error) {
     await file.abandon();
     throw error;
+  } finally {
+    keys?.close();
   }
 }
 
@@ -113,6 +126,55 @@ class Writer {
       sizeBytes += takes;
     }
     if (images.length > 0) await this.#recordChunk(state, first, images);
+  }
+
+  async contents(state: CollectionState, keys: SnapshotKeys | undefined): Promise<void> {
+    const { encrypted } = state;
+    if (!encrypted.hasContents) return;
+    if (keys === undefined) throw new RangeError('a snapshot with contents needs their keys');
+    // The keys may be in a backup of the vault: the log still has these contents, and the next opening finds them.
+    if (encrypted.lostCount > 0) throw new Error(`the vault lacks the keys of ${encrypted.lostCount} records`);
+    let groups: ContentGroup[] = [];
+    let sizeBytes = 0;
+    for (const group of this.#groups(state, keys)) {
+      if (groups.length > 0 && sizeBytes + groupBytes(group) > this.chunkBytes) {
+        await this.#contentChunk(keys.salt, groups);
+        [groups, sizeBytes] = [[], 0];
+      }
+      groups.push(group);
+      sizeBytes += groupBytes(group);
+      await this.rest();
+    }
+    await this.#contentChunk(keys.salt, groups);
+  }
+
+  /** Yields the contents of each key, in groups of about a chunk at most. */
+  *#groups(state: CollectionState, keys: SnapshotKeys): Generator<ContentGroup> {
+    const { encrypted } = state;
+    for (const keyId of encrypted.contentKeys()) {
+      let records: EncryptedRecord[] = [];
+      let contents: Uint8Array[] = [];
+      let sizeBytes = 0;
+      for (const id of encrypted.idsUnder(keyId)) {
+        const record = encrypted.get(id)!;
+        const slot = record.content === 'slot' ? state.keptSlotOf(id) : undefined;
+        if (slot === undefined) continue;
+        records.push(record);
+        contents.push(encodeContent(state.contentAt(slot)));
+        sizeBytes += contents.at(-1)!.length;
+        if (sizeBytes < this.chunkBytes / 2) continue;
+        yield groupOf(records, contents, keys);
+        [records, contents, sizeBytes] = [[], [], 0];
+      }
+      if (records.length > 0) yield groupOf(records, contents, keys);
+    }
+  }
+
+  async #contentChunk(salt: Uint8Array, groups: readonly ContentGroup[]): Promise<void> {
+    const rows = groups.length;
+    const head: ChunkHead = { kind: 'contents', first: groups[0]?.ids[0] ?? 0, rows, stored: rows };
+    const bytes = encodeGroups(salt, groups);
+    await this.#append(head, bytes, checksumOf(head, bytes));
   }
 
   async state(state: CollectionState): Promise<void> {
@@ -216,6 +278,20 @@ class Writer {
     await this.file.write(bytes);
     await this.rest();
   }
+}
+
+/** Encrypts the contents of records under one key, and overwrites them. */
+function groupOf(
+  records: readonly EncryptedRecord[],
+  contents: readonly Uint8Array[],
+  keys: SnapshotKeys,
+): ContentGroup {
+  const plaintext = joinContents(contents);
+  const ciphertext = keys.encrypt(records, plaintext);
+  plaintext.fill(0);
+  // The key was shredded since, so the snapshot is of no use: its maker is about to be closed.
+  if (ciphertext === undefined) throw moved();
+  return { ids: records.map(({ id }) => id), ciphertext };
 }
 
 const describedBytesOf = (image: RecordImage): number =>

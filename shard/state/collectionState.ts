@@ -12,6 +12,7 @@ import {
   type Insert,
   type InsertEncrypted,
   isUnderKey,
+  type RecordContent,
   type Replace,
 } from '../../shared/log/event.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
@@ -22,6 +23,7 @@ import { Graph } from '../graph/graph.js';
 import { NO_SLOT } from '../index/rows.js';
 import { analyserOf } from '../text/analyser.js';
 import { NO_RECORD } from './dedupWindow.js';
+import type { EncryptedRecord } from './encryptedRecords.js';
 import type { RecordImage } from './keptFields.js';
 import { indexedBytesOf, LargeChange } from './largeChange.js';
 import { RecordsUnderKeys, updatedBy, writtenBy } from './recordsUnderKeys.js';
@@ -58,10 +60,29 @@ export class CollectionState extends RecordsUnderKeys {
   restore(image: RecordImage | undefined, terms?: readonly string[]): void {
     this.slots.push(image?.slot ?? NO_SLOT);
     if (image === undefined) return;
-    const { slot, isTombstoned, insertedMs, expiresAtMs, metadata, text } = image;
-    this.expiries.set(this.slots.length, expiresAtMs);
+    this.expiries.set(this.slots.length, image.expiresAtMs);
+    this.#restoreAt(image.slot, this.slots.length, image, terms);
+  }
+
+  /** Adds the content of a record under a key, which `restore` and the table of such records have already. */
+  restoreContent(record: EncryptedRecord, content: RecordContent, terms?: readonly string[]): void {
+    const slot = this.vectors.acquire();
+    this.vectors.write(slot, record.id, content.vector);
+    this.slots.set(record.id - 1, slot);
+    const { isTombstoned, insertedMs } = record;
+    const { tag, metadata, text, externalId } = content;
+    this.#restoreAt(slot, record.id, { isTombstoned, insertedMs, tag, metadata, text, externalId }, terms);
+  }
+
+  #restoreAt(
+    slot: number,
+    recordId: number,
+    image: Omit<RecordImage, 'slot' | 'expiresAtMs'>,
+    terms: readonly string[] | undefined,
+  ): void {
+    const { isTombstoned, insertedMs, metadata, text } = image;
     this.insertions.set(slot, insertedMs);
-    this.fields.put(slot, this.slots.length, image, !isTombstoned);
+    this.fields.put(slot, recordId, image, !isTombstoned);
     if (isTombstoned) {
       this.tombstoned.add(slot);
       return;

@@ -53,15 +53,11 @@ export class EncryptedRecords {
   /** Facts of certificates that the present records lack. */
   readonly erasures = new ErasureHistory();
   readonly #contents = new Map<string, KeyContents>();
-  #hasContents = false;
+  /** Whether the log has records with content under a key. No file may contain such content in plain. */
+  hasContents = false;
   #live = 0;
   #livePayloads = 0;
   #payloadBytes = 0;
-
-  /** Whether the log has records with content under a key. No file may contain such content in plain. */
-  get hasContents(): boolean {
-    return this.#hasContents;
-  }
 
   /** Number of records without a slot that are neither tombstoned nor under a shredded key. */
   get liveCount(): number {
@@ -111,6 +107,11 @@ export class EncryptedRecords {
     for (const keyId of this.#underKey.keys()) if (!this.#shredded.has(keyId)) yield keyId;
   }
 
+  /** Yields the keys that may have records whose content is in a slot. */
+  *contentKeys(): Generator<string, void, undefined> {
+    for (const [keyId, { ids }] of this.#contents) if (ids.size > 0 && !this.#shredded.has(keyId)) yield keyId;
+  }
+
   /** Yields the records that are not permanently deleted, by id. */
   *all(): Generator<EncryptedRecord, void, undefined> {
     for (const [, record] of this.#records.entries()) yield record;
@@ -141,7 +142,7 @@ export class EncryptedRecords {
     this.#records.set(id, record);
     if (record.content === undefined) this.#countPayload(keyId, record.payloadBytes);
     else {
-      this.#hasContents = true;
+      this.hasContents = true;
       const contents = this.#contents.get(keyId);
       if (contents === undefined) this.#contents.set(keyId, { ids: new Set([id]), untombstoned: 0 });
       else contents.ids.add(id);

@@ -363,6 +363,7 @@ export class Journal {
       if (this.state.isLarge(event)) await this.#applyLarge(event, slice);
       else this.state.apply(event, leaves.at(index));
       this.#seen = event.sequence;
+      this.services.contents?.applied(event);
       if (event.type === 'shredKey') this.onShred?.();
       // In steps: a later read of the root would do all of it at once.
       while (this.state.graph.hashSome()) {

@@ -55,12 +55,6 @@ export class PlannedContents {
     const { state } = this;
     const slot = state.liveSlotOf(recordId);
     if (slot === undefined) throw unreadable(state, recordId);
-    return {
-      tag: state.tagAt(slot),
-      vector: state.vectors.vectorBytes(slot),
-      metadata: state.metadataAt(slot),
-      text: state.textAt(slot),
-      externalId: state.externalIds.get(slot),
-    };
+    return state.contentAt(slot);
   }
 }

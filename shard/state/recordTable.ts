@@ -1,4 +1,5 @@
 /** The records of a collection: the slot of each, and what is kept by slot. */
+import type { RecordContent } from '../../shared/log/event.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import { NO_SLOT } from '../index/rows.js';
@@ -118,10 +119,15 @@ export class RecordTable {
     return { id: recordId, vector: this.vectors.vectorBytes(slot), tag, metadata, externalId, expiresAtMs };
   }
 
-  /** Returns undefined if the record is encrypted or permanently deleted. */
+  /** Returns the content in a slot. */
+  contentAt(slot: number): RecordContent {
+    return { ...this.fields.of(slot), vector: this.vectors.vectorBytes(slot) };
+  }
+
+  /** Returns undefined if the record is under a key or permanently deleted. */
   image(recordId: number): RecordImage | undefined {
     const slot = this.slotOf(recordId);
-    if (slot === NO_SLOT) return undefined;
+    if (slot === NO_SLOT || this.encrypted.get(recordId) !== undefined) return undefined;
     const isTombstoned = this.tombstoned.has(slot);
     const expiresAtMs = this.expiries.of(recordId);
     return { slot, isTombstoned, insertedMs: this.insertions.of(slot), expiresAtMs, ...this.fields.of(slot) };

@@ -16,6 +16,8 @@ import type { CollectionState } from './collectionState.js';
 /** Opens the contents of events under keys; see `ContentKeys`. */
 export interface ContentOpener {
   open(events: readonly Event[]): Promise<{ forget(): void }>;
+  /** Overwrites the key that the event shreds. Call it first, since past states ask for keys at any time. */
+  applied(event: Event): void;
 }
 
 /** Whether the event writes a row. */

@@ -16,12 +16,13 @@ import { gcmEncryptWith } from '../../shared/vault/aesGcm.js';
 import type { EncryptedContent } from '../state/plannedContents.js';
 import { associatedData } from './associatedData.js';
 import { decrypt } from './payloadCipher.js';
+import { SnapshotKeys } from './snapshotKeys.js';
 import { DATA_KEY_BYTES, privateCopy } from './wrappedKey.js';
 
 /** Returns the keys in this order; null for a key that the vault does not have any more. The receiver owns the bytes. */
 export type KeySource = (keyIds: readonly string[]) => Promise<readonly (Uint8Array | null)[]>;
 
-/** The plaintexts of a frame. `forget` overwrites them, and the keys that the frame shreds. */
+/** The plaintexts of a frame, which `forget` overwrites. */
 export interface OpenedContents {
   forget(): void;
 }
@@ -78,6 +79,11 @@ export class ContentKeys {
     this.#dropped.add(keyId);
   }
 
+  /** Overwrites the key that the event shreds, which the state has applied. */
+  applied(event: Event): void {
+    if (event.type === 'shredKey') this.drop(toHex(event.keyId));
+  }
+
   /** Returns copies of the keys, for another holder of this collection. */
   readonly copies: KeySource = async (keyIds) => {
     await this.#fetch(keyIds);
@@ -97,7 +103,6 @@ export class ContentKeys {
     const forget = (): void => {
       for (const plaintext of plaintexts) plaintext.fill(0);
       for (const event of closed) event.content = null;
-      for (const event of events) if (event.type === 'shredKey') this.drop(toHex(event.keyId));
     };
     if (closed.length === 0) return { forget };
     const keyIds = closed.map(({ keyId }) => toHex(keyId));
@@ -147,6 +152,12 @@ export class ContentKeys {
     } finally {
       plaintext.fill(0);
     }
+  }
+
+  /** Returns the keys of the contents in the snapshot with this salt. The caller closes them. */
+  ofSnapshot(salt: Uint8Array): SnapshotKeys {
+    const get = (keyId: string): OpenKey | undefined => this.#keys.get(keyId) ?? undefined;
+    return new SnapshotKeys(salt, { fetch: (keyIds) => this.#fetch(keyIds), get });
   }
 
   close(): void {

@@ -60,6 +60,13 @@ export function committedContent(
   return { plaintext, commitment: hash(message) };
 }
 
+/** Returns the part of the plaintext after the salt. */
+export function encodeContent(content: RecordContent): Uint8Array {
+  const bytes = new Uint8Array(AT.vector + contentBytes(content));
+  writeContent(content, bytes, 0);
+  return bytes;
+}
+
 function writeContent(content: RecordContent, bytes: Uint8Array, from: number): void {
   const { tag, vector, metadata, text, externalId } = content;
   const { view } = byteView(bytes);

@@ -111,9 +111,9 @@ export class EncryptedRig {
       findById: async (id: number) => (this.#collections.has(id) ? (configOf(id) as Collection) : undefined),
       list: async () => [...this.#collections.keys()].map((id) => configOf(id) as CountedCollection),
       call: async (collection: Collection, call: unknown, envelope: Envelope) => {
+        await this.onCommit('before', collection.id);
         const hosted = this.#collections.get(collection.id);
         if (hosted === undefined) throw new VouchError('collection_not_found', 'the collection was deleted');
-        await this.onCommit('before', collection.id);
         const answer = await hosted.write(call as WriteCall, envelope);
         await this.onCommit('after', collection.id);
         return answer;

@@ -7,7 +7,7 @@ import { Journal } from '../../../../shard/state/journal.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
 import { EMPTY_LOG } from '../../../../shared/log/chain.js';
-import { genesisOf } from '../../../../shared/log/event.js';
+import { type Event, genesisOf } from '../../../../shared/log/event.js';
 import type { EventLog } from '../../../../shared/log/eventLog.js';
 import { buildFrame } from '../../../../shared/log/frame.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
@@ -26,6 +26,7 @@ describe('the opened contents of a frame', () => {
         opened++;
         return { forget: () => void forgotten++ };
       },
+      applied: () => {},
     };
     const state = new CollectionState(CONFIG, vectors, 10);
     const journal = new Journal(CONFIG, {} as EventLog, state, { clock: systemClock, lateMs: 0, contents });
@@ -41,5 +42,21 @@ describe('the opened contents of a frame', () => {
     vectors.reserve = reserve;
     expect(await journal.take({ position: 1, bytes })).to.equal(true);
     expect([opened, forgotten, state.liveRecords]).to.deep.equal([2, 2, 1]);
+  });
+
+  it('lose a key with the event of its shred, before past states are forgotten', async () => {
+    const keyId = new Uint8Array(16).fill(0xab);
+    const steps: string[] = [];
+    const contents = {
+      open: async () => ({ forget: () => void steps.push('forgotten') }),
+      applied: ({ type }: Event) => void steps.push(type),
+    };
+    const state = new CollectionState(CONFIG, new VectorBlocks(new VectorMemory(), CONFIG.dimension), 10);
+    const journal = new Journal(CONFIG, {} as EventLog, state, { clock: systemClock, lateMs: 0, contents });
+    journal.onShred = () => void steps.push('shredded');
+    const shred = { type: 'shredKey', sequence: 1, timeMs: CONFIG.createdAtMs, actor: null, keyId } as const;
+    const { bytes } = await buildFrame([genesisOf(CONFIG), shred], EMPTY_LOG, 0, nextTurn);
+    expect(await journal.take({ position: 1, bytes })).to.equal(true);
+    expect(steps).to.deep.equal(['genesis', 'shredKey', 'shredded', 'forgotten']);
   });
 });

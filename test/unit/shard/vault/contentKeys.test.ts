@@ -73,15 +73,4 @@ describe('the keys of contents', () => {
     expect(keys.has(KEY_ID)).to.equal(false);
     expect(await keys.copies([KEY_ID])).to.deep.equal([null]);
   });
-
-  it('are overwritten once the event of their shred is applied', async () => {
-    const held = key();
-    const keys = keysFrom(async () => []);
-    keys.add(KEY_ID, held);
-    const shred = { type: 'shredKey', sequence: 2, timeMs: 1, actor: null, keyId: Buffer.from(KEY_ID, 'hex') } as const;
-    const opened = await keys.open([shred]);
-    expect(keys.has(KEY_ID)).to.equal(true);
-    opened.forget();
-    expect([keys.has(KEY_ID), held.every((byte) => byte === 0)]).to.deep.equal([false, true]);
-  });
 });

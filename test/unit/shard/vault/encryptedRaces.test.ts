@@ -2,46 +2,15 @@
 /** Concurrent inserts and shreds, and interrupted shreds, at every step of either. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
-import { unavailable, VouchError } from '../../../../shared/errors/errors.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
 import type { ProofResults } from '../../../../shared/protocol/proofs.js';
 import { expectCode, gate } from '../../../support/expectations.js';
 import { EncryptedRig, keyOf, PROJECT } from '../../../support/rigs/encryptedRig.js';
+import { meeting, onEveryStep, settled } from '../../../support/rigs/shredSteps.js';
 
 const ID = 7;
 const OTHER = 8;
 const KEY = keyOf(1);
-
-/** Calls `onStep` at each step of the rig: before and after vault calls and commits of a shred. */
-function onEveryStep(rig: EncryptedRig, onStep: () => Promise<void> | void): void {
-  rig.vault.before = onStep;
-  rig.vault.after = onStep;
-  rig.onCommit = onStep;
-  rig.onMark = onStep;
-}
-
-/** Runs `meanwhile` once, when `work` has done `step` steps. The returned function is false if `work` has fewer. */
-async function meeting(rig: EncryptedRig, step: number, work: Promise<unknown>[], meanwhile: () => Promise<unknown>) {
-  let steps = 0;
-  let isReached = false;
-  onEveryStep(rig, async () => {
-    if (steps++ !== step) return;
-    isReached = true;
-    onEveryStep(rig, () => undefined);
-    work.push(meanwhile());
-    await work.at(-1)!.catch(() => undefined);
-  });
-  return () => isReached;
-}
-
-async function settled(work: Promise<unknown>): Promise<'done' | VouchError> {
-  try {
-    await work;
-    return 'done';
-  } catch (error) {
-    expect(error).to.be.instanceOf(VouchError);
-    return error as VouchError;
-  }
-}
 
 /**
  * Asserts that a shredded key leaves nothing readable or counted, and that every log with records under it contains the
@@ -81,7 +50,7 @@ describe('an insert concurrent with a shred', () => {
         const rig = newRig();
         await prepare(rig);
         const shreds: Promise<unknown>[] = [];
-        const isReached = await meeting(rig, step, shreds, () => rig.shred(KEY));
+        const isReached = meeting(rig, step, shreds, () => rig.shred(KEY));
         const outcome = await settled(rig.insert(ID, 'x', { keyId: KEY }));
         if (!isReached()) {
           expect(step).to.be.at.least(2);
@@ -101,7 +70,7 @@ describe('an insert concurrent with a shred', () => {
         const rig = newRig();
         await prepare(rig);
         const inserts: Promise<unknown>[] = [];
-        const isReached = await meeting(rig, step, inserts, () => rig.insert(ID, 'x', { keyId: KEY }));
+        const isReached = meeting(rig, step, inserts, () => rig.insert(ID, 'x', { keyId: KEY }));
         await rig.shred(KEY);
         if (!isReached()) {
           expect(step).to.be.at.least(4);

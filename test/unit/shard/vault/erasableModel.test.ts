@@ -1,19 +1,28 @@
 // Covers: shard/vault/contentKeys.ts, shard/state/recordsUnderKeys.ts, shard/state/plannedContents.ts, shard/state/planStated.ts
 /** Random writes of records with and without keys, compared with a model, with each replay, and with the verifier. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import type { SnapshotServices } from '../../../../shard/snapshot/snapshotServices.js';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import type { VouchError } from '../../../../shared/errors/errors.js';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { ReadCall, Results } from '../../../../shared/protocol/calls.js';
 import { verifyFrames } from '../../../../verifier/log.js';
+import { eventually } from '../../../support/expectations.js';
+import { samplesNamed } from '../../../support/launch/metricSamples.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { EncryptedRig, keyOf } from '../../../support/rigs/encryptedRig.js';
 import { fixed, soon } from '../../../support/rigs/engine.js';
+import { snapshotsIn } from '../../../support/rigs/snapshots.js';
 
 const ID = 3;
 const KEYS = Array.from({ length: 5 }, (_, n) => keyOf(n + 1));
 const NAMES = Array.from({ length: 12 }, (_, n) => `person ${n}`);
 const ROUNDS = 40;
+/** Each restart waits for a snapshot. */
+const SNAPSHOT_ROUNDS = 15;
 /** Time between two rounds. */
 const STEP_MS = 250;
 
@@ -40,7 +49,7 @@ const idsOf = (bytes: Uint8Array): number[] => [...new Float64Array(bytes.slice(
 
 class Run {
   readonly #clock = new SteppedClock();
-  readonly rig = new EncryptedRig([ID], { clock: this.#clock });
+  readonly rig: EncryptedRig;
   readonly shredded = new Set<string>();
   readonly #live = new Map<string, Modelled>();
   /** Ids of the records that are or were under a key. */
@@ -48,7 +57,12 @@ class Run {
   #ids = 0;
   expired = 0;
 
-  constructor(readonly random: SeededRandom) {}
+  constructor(
+    readonly random: SeededRandom,
+    snapshots?: SnapshotServices,
+  ) {
+    this.rig = new EncryptedRig([ID], { clock: this.#clock, ...(snapshots && { snapshots }) });
+  }
 
   async plainFirst(): Promise<void> {
     await this.rig.collection(ID).insert([7, 7]);
@@ -151,20 +165,57 @@ class Run {
 describe('records under keys, compared with a model', () => {
   it('agree with it after every round of writes, in every replay, and with the verifier', async () => {
     const run = new Run(seededRandom(testSeed()));
-    const { random, rig } = run;
-    await run.plainFirst();
-    for (let round = 0; round < ROUNDS; round++) {
-      for (let write = 0; write < 8; write++) await (random.int(4) === 0 ? run.change() : run.upsert());
-      if (random.int(8) === 0 || round === ROUNDS - 5) await run.shred();
-      run.advance();
-      const before = await run.agrees();
-      if (random.int(4) > 0) continue;
-      await rig.restart();
-      await rig.read(ID, { op: 'describe' });
-      expect(await run.agrees()).to.equal(before);
-    }
-    expect(run.shredded.size).to.be.above(0);
+    await agreeInEveryRound(run, ROUNDS);
     expect(run.expired).to.be.above(0);
-    await rig.stop();
+  });
+
+  it('agree with it if they are opened from snapshots', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-erasable-'));
+    const snapshots = await snapshotsIn(folder, { everyBytes: 1 });
+    try {
+      const run = new Run(seededRandom(testSeed()), snapshots);
+      const { rig } = run;
+      await agreeInEveryRound(run, SNAPSHOT_ROUNDS, async () => {
+        // A collection without a snapshot makes one of its present state.
+        await rig.stop();
+        await snapshots.store.removeAll(ID);
+        await rig.restart();
+        await eventually('a snapshot exists', async () => {
+          await run.upsert();
+          return (await snapshots.store.newestFirst(ID)).length > 0;
+        });
+      });
+      const opened = samplesNamed('vouch_open_seconds_count', await snapshots.metrics.texts());
+      expect(opened.find(({ labels }) => labels.from === 'snapshot')?.value).to.be.above(0);
+      expect(snapshots.damages).to.deep.equal([]);
+    } finally {
+      await snapshots.threads.close();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });
+
+/** `beforeRestart`: called before the collection is opened again. */
+async function agreeInEveryRound(
+  run: Run,
+  rounds: number,
+  beforeRestart = async (): Promise<void> => {},
+): Promise<void> {
+  const { random, rig } = run;
+  await run.plainFirst();
+  for (let round = 0; round < rounds; round++) {
+    for (let write = 0; write < 8; write++) await (random.int(4) === 0 ? run.change() : run.upsert());
+    if (random.int(8) === 0 || round === rounds - 5) await run.shred();
+    run.advance();
+    await run.agrees();
+    if (random.int(4) > 0) continue;
+    await beforeRestart();
+    const before = await run.agrees();
+    await rig.restart();
+    await rig.read(ID, { op: 'describe' });
+    expect(await run.agrees()).to.equal(before);
+  }
+  expect(run.shredded.size).to.be.above(0);
+  await rig.stop();
+  await rig.context.pasts.end();
+}
