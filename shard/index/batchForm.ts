@@ -51,6 +51,40 @@ export function* unpackParts(words: Int32Array, partsOfSearch: number): Generato
   }
 }
 
+/** A search by the codes of rotated vectors. */
+export interface CodesQuery {
+  readonly query: Int32Array;
+  /** The query, rotated like the codes; undefined: the search needs none. */
+  readonly rotated: Float32Array | undefined;
+  readonly k: number;
+  /** Number of rows, or of lists, that are measured. */
+  readonly most: number;
+  /** Bitmap of the eligible slots; empty if all slots are eligible. */
+  readonly eligible: Uint32Array;
+}
+
+/** Numbers, query, rotated query and bitmap. */
+const QUERY_PARTS = 4;
+const NO_FLOATS = new Float32Array(0);
+
+export const packQueries = (queries: readonly CodesQuery[]): Int32Array =>
+  packParts(
+    queries.map(({ query, rotated = NO_FLOATS, k, most, eligible }) => [
+      Int32Array.of(k, most),
+      query,
+      rotated,
+      eligible,
+    ]),
+  );
+
+export function* unpackQueries(words: Int32Array): Generator<CodesQuery> {
+  for (const [numbers, query, floats, eligible] of unpackParts(words, QUERY_PARTS)) {
+    const [k, most] = numbers!;
+    const rotated = floats!.length === 0 ? undefined : asFloats(floats!);
+    yield { query: query!, rotated, k: k!, most: most!, eligible: asUnsigned(eligible!) };
+  }
+}
+
 /** Returns a bitmap of the eligible slots below `end`. It is empty if all slots are eligible. */
 export function bitmapOf(eligible: SlotSet | undefined, end: number): Uint32Array {
   const bitmap = new Uint32Array(eligible === undefined ? 0 : Math.ceil(end / 32));
@@ -65,7 +99,7 @@ export const slotsIn = (bitmap: Uint32Array): BitSet | undefined =>
 export const asUnsigned = ({ buffer, byteOffset, length }: Int32Array): Uint32Array =>
   new Uint32Array(buffer, byteOffset, length);
 
-export const asFloats = ({ buffer, byteOffset, length }: Int32Array): Float32Array =>
+const asFloats = ({ buffer, byteOffset, length }: Int32Array): Float32Array =>
   new Float32Array(buffer, byteOffset, length);
 
 /**

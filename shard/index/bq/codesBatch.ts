@@ -6,21 +6,10 @@ import { RowTable } from '../../kernel/rowTable.js';
 import type { Hits } from '../../kernel/scanScratch.js';
 import { SlotSet } from '../../kernel/slotSet.js';
 import type { ScratchArena } from '../../kernel/vectorMemory.js';
-import {
-  asFloats,
-  asUnsigned,
-  type LentTable,
-  lentIn,
-  packParts,
-  type SearchResult,
-  slotsIn,
-  unpackParts,
-} from '../batchForm.js';
+import { type LentTable, lentIn, packQueries, type SearchResult, slotsIn, unpackQueries } from '../batchForm.js';
 import { CodeQuery, SLICE_BYTES } from './codeScan.js';
 import { CodeTable } from './codeTable.js';
 
-/** Numbers, query, rotated query and bitmap. */
-const PARTS = 4;
 /** Largest memory of the rows that a thread keeps during a search. */
 const KEPT_BYTES_MAX = 2 ** 30;
 
@@ -103,13 +92,8 @@ export function searchCodesOf(lent: readonly ScratchArena[], batch: CodesBatch):
 }
 
 export const packCodesSearches = (searches: readonly CodesSearch[]): Int32Array =>
-  packParts(
-    searches.map(({ query, rotated, k, wanted, eligible }) => [Int32Array.of(k, wanted), query, rotated, eligible]),
-  );
+  packQueries(searches.map(({ wanted, ...search }) => ({ ...search, most: wanted })));
 
 function* unpackCodesSearches(words: Int32Array): Generator<CodesSearch> {
-  for (const [numbers, query, rotated, eligible] of unpackParts(words, PARTS)) {
-    const [k, wanted] = numbers!;
-    yield { query: query!, rotated: asFloats(rotated!), k: k!, wanted: wanted!, eligible: asUnsigned(eligible!) };
-  }
+  for (const { most, rotated, ...search } of unpackQueries(words)) yield { ...search, rotated: rotated!, wanted: most };
 }

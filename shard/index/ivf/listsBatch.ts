@@ -4,22 +4,10 @@ import { BlockShape, narrowReach } from '../../kernel/blockShape.js';
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import { RowTable } from '../../kernel/rowTable.js';
 import type { ScratchArena } from '../../kernel/vectorMemory.js';
-import {
-  asFloats,
-  asUnsigned,
-  type LentTable,
-  lentIn,
-  packParts,
-  type SearchResult,
-  slotsIn,
-  unpackParts,
-} from '../batchForm.js';
+import { type LentTable, lentIn, packQueries, type SearchResult, slotsIn, unpackQueries } from '../batchForm.js';
 import { ChunkShape } from './chunkMemory.js';
 import { ListTable } from './openLists.js';
 import { type ListsSearch, searchLists } from './readLists.js';
-
-/** Numbers, query, rotated query and bitmap. */
-const PARTS = 4;
 
 /** A search on threads. `eligible`: bitmap of the eligible slots; empty if all slots are eligible. */
 export interface ThreadedSearch extends ListsSearch {
@@ -67,21 +55,8 @@ export function searchListsOf(lent: readonly ScratchArena[], batch: ListsBatch):
 }
 
 export const packListsSearches = (searches: readonly ThreadedSearch[]): Int32Array =>
-  packParts(
-    searches.map(({ query, rotated, k, probes, eligible }) => {
-      return [Int32Array.of(k, probes), query, rotated ?? new Float32Array(0), eligible];
-    }),
-  );
+  packQueries(searches.map(({ probes, ...search }) => ({ ...search, most: probes })));
 
 function* unpackListsSearches(words: Int32Array): Generator<ThreadedSearch> {
-  for (const [numbers, query, rotated, eligible] of unpackParts(words, PARTS)) {
-    const [k, probes] = numbers!;
-    yield {
-      query: query!,
-      rotated: rotated!.length === 0 ? undefined : asFloats(rotated!),
-      k: k!,
-      probes: probes!,
-      eligible: asUnsigned(eligible!),
-    };
-  }
+  for (const { most, ...search } of unpackQueries(words)) yield { ...search, probes: most };
 }
