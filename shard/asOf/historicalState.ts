@@ -117,9 +117,9 @@ export class HistoricalState {
   }
 
   /**
-   * Continues to read the log, and applies the events up to `sequence`, which must be committed. Blocks the thread for
-   * a slice at a time. Calls `assertWanted` after each slice, which ends it by throwing. Throws Damaged,
-   * `capacity_exceeded` and `unavailable`; then the state can only be dropped.
+   * Continues to read the log, and applies the events up to `sequence`, which must be committed. Blocks the thread for a slice at
+   * a time, or for one event: the shred of a key with many records. Calls `assertWanted` after each slice, which ends it by
+   * throwing. Throws Damaged, `capacity_exceeded` and `unavailable`; then the state can only be dropped.
    */
   advance(sequence: number, upTo: UpTo, assertWanted: () => void): Promise<void> {
     return noticingDamage(async () => {
