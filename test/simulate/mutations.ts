@@ -302,8 +302,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an answer leaves before its entry of the access log is durable',
     isIn: withAccessLogs,
     file: 'coordinator/http/server.js',
-    find: 'await auditing.log(reply);',
-    put: 'void auditing.log(reply).catch(() => undefined);',
+    find: 'await traced.auditing.log(reply);',
+    put: 'void traced.auditing.log(reply).catch(() => undefined);',
   },
   {
     name: 'an access log is not read again after a commit of unknown outcome',
