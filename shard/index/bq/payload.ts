@@ -7,7 +7,7 @@
  * A row that is gone has zeros.
  */
 import { signCodeBytes } from '../../kernel/signCodes.js';
-import { createPayload, openPayload, type PayloadPlace } from '../store/payloadFile.js';
+import { openPayload, type PayloadPlace, writePayload } from '../store/payloadFile.js';
 
 const MAGIC = 0x33_51_42_56;
 const HEADER_BYTES = 16;
@@ -23,14 +23,13 @@ const bytesOf = (words: Int32Array): Uint8Array => new Uint8Array(words.buffer, 
  * Writes the codes of `count` ordinals to a new file. Calls `write` with a buffer of zeros, to fill with the codes of the
  * ordinals from `from` to `to`.
  */
-export async function writeBqPayload(
+export function writeBqPayload(
   place: PayloadPlace,
   mean: Int32Array,
   count: number,
   write: (into: Uint8Array, from: number, to: number) => void | Promise<void>,
 ): Promise<void> {
-  const file = await createPayload(place);
-  try {
+  return writePayload(place, async (file) => {
     const codeBytes = signCodeBytes(mean.length);
     const start = codesOffset(mean.length);
     const head = new Int32Array(start / WORD_BYTES);
@@ -43,9 +42,7 @@ export async function writeBqPayload(
       await write(codes, from, to);
       await file.write(codes.subarray(0, (to - from) * codeBytes), start + from * codeBytes);
     }
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 export interface BqPayload {

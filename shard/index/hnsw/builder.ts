@@ -10,7 +10,7 @@ import { refusal } from '../../../shared/errors/errors.js';
 import { openSharedMemory, PAGE_BYTES, type SharedMemory } from '../../../shared/webAssembly.js';
 import type { BuildOrder, BuildRows, IndexBuilder } from '../kind.js';
 import type { BuildProgress } from '../progress.js';
-import { createPayload, type PayloadFile } from '../store/payloadFile.js';
+import { type PayloadFile, writePayload } from '../store/payloadFile.js';
 import { arrange } from './arrange.js';
 import { EqualRows } from './equalRows.js';
 import { filledUp, GraphMemory, graphBytes, NO_NODE, REGION_BYTES_MAX } from './graphMemory.js';
@@ -25,10 +25,9 @@ import { WalkScratch, walkBytes } from './walkScratch.js';
 const GRAPH_ADDRESS = 64;
 
 export const hnswBuilder: IndexBuilder = {
-  async build(order) {
+  build(order) {
     const { rows, parameters, base } = order;
-    const file = await createPayload(order);
-    try {
+    return writePayload(order, async (file) => {
       const build = new Build(order, file);
       if (base === undefined) await build.fromScratch();
       else {
@@ -36,9 +35,7 @@ export const hnswBuilder: IndexBuilder = {
         await readHnswPayload(base, expected, (graphs) => build.extend(graphs));
       }
       return { leftOut: build.leftOut };
-    } finally {
-      await file.close();
-    }
+    });
   },
 };
 

@@ -11,7 +11,7 @@ import { bitmapOf } from '../batchForm.js';
 import type { Index, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { costBytesOf } from '../searchQueue.js';
-import { createPayload, type PayloadFile } from '../store/payloadFile.js';
+import { type PayloadFile, writePayload } from '../store/payloadFile.js';
 import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
 import { EqualRows, NONE } from './equalRows.js';
@@ -214,12 +214,7 @@ export class Segment implements Index {
   }
 
   async persist(path: string): Promise<void> {
-    const file = await createPayload({ path });
-    try {
-      await this.write(file, 0, undefined);
-    } finally {
-      await file.close();
-    }
+    await writePayload({ path }, (file) => this.write(file, 0, undefined));
   }
 
   /** Writes the graph to a payload, at `offset`. Returns the offset behind it. `rows`: see `GraphToWrite`. */

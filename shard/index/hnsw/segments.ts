@@ -12,7 +12,7 @@ import type { SlotSet } from '../../kernel/slotSet.js';
 import type { Index } from '../kind.js';
 import { mergeSortedHits } from '../mergeSortedHits.js';
 import { NO_SLOT } from '../rows.js';
-import { createPayload } from '../store/payloadFile.js';
+import { writePayload } from '../store/payloadFile.js';
 import type { Segment } from './segment.js';
 import type { SegmentRows } from './segmentRows.js';
 
@@ -86,14 +86,11 @@ export class Segments implements Index {
     );
   }
 
-  async persist(path: string): Promise<void> {
-    const file = await createPayload({ path });
-    try {
+  persist(path: string): Promise<void> {
+    return writePayload({ path }, async (file) => {
       let offset = 0;
       for (const { segment, rows } of this.#segments) offset = await segment.write(file, offset, rows.count);
-    } finally {
-      await file.close();
-    }
+    });
   }
 
   async free(): Promise<void> {

@@ -6,7 +6,7 @@
  *
  * A row that is gone has NO_LIST.
  */
-import { createPayload, openPayload, type PayloadPlace } from '../store/payloadFile.js';
+import { openPayload, type PayloadPlace, writePayload } from '../store/payloadFile.js';
 
 /** "VIVF". */
 const MAGIC = 0x46564956;
@@ -39,20 +39,19 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): 
   new Uint8Array(buffer, byteOffset, byteLength);
 
 /** Writes a payload to a new file. `centroidOf`: returns the components of a list's centroid. */
-export async function writeIvfPayload(
+export function writeIvfPayload(
   place: PayloadPlace,
   header: PayloadHeader,
   centroidOf: (list: number) => Int32Array,
   assigned: Uint32Array,
 ): Promise<void> {
   const { dimension, lists, count, usualShift } = header;
-  const file = await createPayload(place);
-  let offset = 0;
-  const write = async (words: Int32Array | Uint32Array): Promise<void> => {
-    await file.write(bytesOf(words), offset);
-    offset += words.byteLength;
-  };
-  try {
+  return writePayload(place, async (file) => {
+    let offset = 0;
+    const write = async (words: Int32Array | Uint32Array): Promise<void> => {
+      await file.write(bytesOf(words), offset);
+      offset += words.byteLength;
+    };
     await write(Uint32Array.of(MAGIC, VERSION, dimension, lists, count, usualShift, 0, 0));
     const atOnce = Math.max(1, Math.floor(PIECE_WORDS / dimension));
     for (let first = 0; first < lists; first += atOnce) {
@@ -62,9 +61,7 @@ export async function writeIvfPayload(
     }
     for (let first = 0; first < count; first += PIECE_WORDS)
       await write(assigned.subarray(first, Math.min(first + PIECE_WORDS, count)));
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** Reads a payload. Throws an Error with a message of one line if the file is inconsistent or of another dimension. */

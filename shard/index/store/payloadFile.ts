@@ -31,9 +31,18 @@ export interface PayloadFile {
   close(): Promise<void>;
 }
 
-/** Makes a new file. */
-export const createPayload = async ({ path, cipher }: PayloadPlace): Promise<PayloadFile> =>
-  encrypted(await DurableFile.create(path), cipher);
+/** Makes a new file for the duration of `write`, and returns the result of that. */
+export async function writePayload<Result>(
+  { path, cipher }: PayloadPlace,
+  write: (file: PayloadFile) => Promise<Result>,
+): Promise<Result> {
+  const file = encrypted(await DurableFile.create(path), cipher);
+  try {
+    return await write(file);
+  } finally {
+    await file.close();
+  }
+}
 
 /** Opens an existing file. */
 export const openPayload = async ({ path, cipher }: PayloadPlace): Promise<PayloadFile> =>
