@@ -1,4 +1,4 @@
-/** An `hnsw` index of several segments beside one graph of equal rows: build, load, memory, and searches with filters. */
+/** An `hnsw` index of several segments beside one graph of all these rows: build, load, memory, and searches with filters. */
 import type { Generation } from '../shard/index/generation.js';
 import { REGION_BYTES_MAX } from '../shard/index/hnsw/graphMemory.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
@@ -15,12 +15,12 @@ import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { clusteredVectors, generator, setText, type VectorSet } from './vectors.js';
 
 const DIMENSION = 128;
-/** Bytes that a node of so many dimensions takes, with its links. */
+/** Bytes of a node of DIMENSION dimensions, with its links. */
 const NODE_BYTES = 278;
 /** Shares of the rows that a filter selects. */
 const SELECTIVITIES = [1, 0.1, 0.01, 0.001];
 
-/** A search with the query of a call, among these rows or all. */
+/** Searches for a query among the eligible rows, or among all. */
 type Search = (query: Int32Array, eligible: SlotSet | undefined) => Promise<{ readonly ids: Float64Array }>;
 
 export const benchSegments = ({ segmentRecords, segmentSearches }: Sizes): Promise<Row[]> =>
@@ -78,7 +78,7 @@ class Bench {
     }
   }
 
-  /** Makes the searches with each filter. */
+  /** Runs the searches with each filter. */
   async searches(search: Search): Promise<TimedSearches[]> {
     const all: TimedSearches[] = [];
     for (const eligible of this.#filters)
@@ -92,7 +92,7 @@ class Bench {
     return all;
   }
 
-  /** `exact`: what exact searches have found, to compare with. */
+  /** `exact`: the results of exact searches, for the recall. */
   rowsOf(about: string, found: readonly TimedSearches[], exact?: readonly TimedSearches[]): Row[] {
     const row = rowAbout('segments', `${setText(this.set)}, ${about}`);
     return found.flatMap(({ ids, latenciesMs }, at) => {

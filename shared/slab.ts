@@ -1,7 +1,7 @@
 /** Large enough for many pieces, and small enough to be short-lived. */
 const SLAB_BYTES = 65_536;
 
-/** Pieces of zeros, taken from common memory: an own ArrayBuffer of some hundred bytes costs as much as filling it. */
+/** Pieces of zeros, taken from common memory: an ArrayBuffer of its own, of some hundred bytes, costs as much as filling it. */
 export class Slab {
   #bytes = new Uint8Array();
   #at = 0;

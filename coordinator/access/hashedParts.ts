@@ -5,7 +5,7 @@ import type { Slice } from '../../shared/scheduling/slice.js';
 /** So many bytes take a quarter of a millisecond. */
 const AT_ONCE_BYTES = 256 * 1024;
 
-/** H(domain ‖ text ‖ bytes), in hex. */
+/** H(domain ‖ text ‖ bytes), in hex. Returns a promise for a long message alone. */
 export function hashedParts(domain: number, text: string, bytes: Uint8Array, slice: Slice): string | Promise<string> {
   const textBytes = Buffer.byteLength(text);
   if (textBytes + bytes.length > AT_ONCE_BYTES) return hashedInSlices(domain, [Buffer.from(text), bytes], slice);

@@ -169,7 +169,7 @@ export class RequestAudit {
     // A collection in the path is not read: only a key that may not use it is of interest.
     const meant = inPath === undefined ? this.#meant() : status === FORBIDDEN ? decoded(inPath) : [];
     const names = [...new Set(meant)].slice(0, MEANT_MAX);
-    // A call that was refused by its only collection has named it already.
+    // A call that was refused because of its only collection has named it already.
     if (names.length <= this.#accesses.size) return;
     for (const name of names) {
       const collection = await backend.find(project, name).catch(() => undefined);

@@ -6,7 +6,7 @@ const WHOLE = /^(?:Integer|WholeBounds)</;
 const SECONDS = /^(?:WholeSeconds|SecondsBounds)</;
 const NUMBERS = /^Array<Component>/;
 const BYTES = /^Array<Byte>/;
-/** The pattern of a list of certain words. */
+/** Matches a pattern that takes a list of certain words, separated by commas. */
 const LISTED = /^\^\(([\w|]+)\)\(,\(\1\)\)\*\$$/;
 
 /** The alternatives of a type, without `undefined`: missing values have another message. */
@@ -55,7 +55,7 @@ function bounds(tags: readonly string[]): string {
   return words.join('');
 }
 
-/** A pattern in words, where it lists the words that it takes. */
+/** Describes a pattern: by the words that it takes, if it lists them. */
 function shape(pattern: string): string {
   const names = LISTED.exec(pattern)?.[1];
   return names === undefined ? ` that matches ${pattern}` : ` of ${names.replaceAll('|', ', ')}, separated by commas`;

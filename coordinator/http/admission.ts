@@ -16,7 +16,7 @@ import type { RequestHead } from './requestHead.js';
 import type { Route } from './route.js';
 
 /**
- * The refusal of a call that the key may not make, by its scope or its limits. Throws `unsupported_media_type` before; the order is
+ * The refusal of a call that the key may not make, by its scope or its limits. Throws `unsupported_media_type` first: the order is
  * part of the contract.
  */
 export function callRefusal({ scope, collections }: Caller, route: Route, head: RequestHead): VouchError | undefined {

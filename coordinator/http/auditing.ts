@@ -11,7 +11,7 @@ import type { BodyReader } from './bodyReader.js';
 import type { Reply } from './reply.js';
 import type { RequestHead } from './requestHead.js';
 
-/** Larger bodies are not kept for an audit that begins late: the entry then has no hash of the request. */
+/** Larger bodies are kept neither for an audit that begins late, whose entry then has no hash of the request, nor for a refusal. */
 const LATE_BYTES_MAX = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 
@@ -49,8 +49,8 @@ export class Auditing {
   }
 
   /**
-   * Rejects with the refusal of a call that its key may not make. Keeps a short body before, since it names the collection. A client
-   * that waits for `100 Continue` is refused without it.
+   * Rejects with the refusal of a call that its key may not make. Keeps a short body first, since it names the collection. If the
+   * client waits for `100 Continue`, its body is not read.
    */
   async refuse(refused: VouchError, head: RequestHead, share: Share, body: BodyReader | undefined): Promise<never> {
     const { bodyBytes = Number.POSITIVE_INFINITY, expectation } = head;

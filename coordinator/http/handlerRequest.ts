@@ -132,8 +132,8 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   }
 
   /**
-   * Throws `forbidden` if the key may not use the collection of this name, which is not an alias. The message has the name that the
-   * request has: what an alias leads to is not for this key.
+   * Throws `forbidden` if the key may not use the collection of this name, which is not an alias. The message has `wanted`, the name
+   * in the request: this key may not learn to which collection an alias leads.
    */
   assertMayUse(name: string, wanted = name): void {
     const { collections } = this.caller;

@@ -77,7 +77,7 @@ export async function startServer(options: ServerOptions, address: Address): Pro
   };
 }
 
-/** The times and the parts of a request that its end reports. */
+/** The start and the parts of a request, for the report of its end. */
 interface BegunRequest {
   readonly startMs: number;
   readonly route?: Route | undefined;
@@ -101,7 +101,7 @@ interface AskedRoute {
   readonly encoded: readonly string[];
   readonly caller: Caller;
   readonly share: Share;
-  /** The refusal of a call that the key may not make: its outcome, once the access log has it. */
+  /** The refusal of a call that the key may not make. It is answered once the access log has the call. */
   readonly refused: VouchError | undefined;
 }
 

@@ -7,13 +7,13 @@ import { leavesTogether } from './leaf.js';
 const isInsert = (event: Event): event is Insert => event.type === 'insert';
 
 export class InsertedLeaves {
-  /** The leaves of TOGETHER inserts from `first` on. */
+  /** The leaves of TOGETHER inserts from `#first` on. */
   #leaves: Uint8Array | undefined;
   #first = 0;
 
   constructor(private readonly events: readonly Event[]) {}
 
-  /** Returns the leaf of the event at `index`, which never falls; undefined if it is not hashed together with others. */
+  /** Returns the leaf of the event; undefined if it is not hashed together with others. Indexes must ascend from call to call. */
   at(index: number): Uint8Array | undefined {
     if (this.#leaves === undefined || index >= this.#first + TOGETHER) {
       this.#leaves = undefined;

@@ -99,7 +99,7 @@ function leafRecordOf(event: Insert | Replace): LeafRecord {
   return { state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text, externalId, expiresAtMs };
 }
 
-/** Returns the leaves of so many records, one after another, if their messages have one size: they are hashed together. */
+/** Returns the leaves of TOGETHER records, one after another, hashed together; undefined if their messages differ in size. */
 export function leavesTogether(events: readonly Insert[]): Uint8Array | undefined {
   const sizeBytes = leafBytes(events[0]!);
   if (sizeBytes > TOGETHER_BYTES_MAX || events.some((event) => leafBytes(event) !== sizeBytes)) return undefined;

@@ -237,7 +237,7 @@ export class Collection {
     if (snapshots === undefined) return;
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
     const { snapshot, unread } = this.opened;
-    // A snapshot with lost contents would hide keys that come back with a backup of the vault; the log does not.
+    // In a snapshot lost contents would stay lost when a backup of the vault brings their keys back. A replay finds them.
     const now = (): Journal | undefined => (this.state.encrypted.lostCount > 0 ? undefined : journal);
     this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, { now, make });
     this.#snapshots.consider();

@@ -52,7 +52,7 @@ export interface BuildOrder extends PayloadPlace {
   readonly base: BuildBase | undefined;
   /** Progress to advance at least every few milliseconds. That throws after a cancellation. */
   readonly progress: BuildProgress;
-  /** Size of the largest graph, a power of two with room for a node; by default the largest that a region has room for. */
+  /** Largest size of a graph in bytes, a power of two with room for a node; by default that of a region. */
   readonly graphBytesMax?: number | undefined;
 }
 

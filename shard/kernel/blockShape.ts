@@ -30,7 +30,7 @@ const COMPONENT_BYTES = 4;
 const ROW_NS = 1.5;
 const ROW_BYTE_NS = 0.04;
 const CODE_BYTE_NS = 0.055;
-/** Time to reach a row that was selected among many others, which the processor does not expect. */
+/** Time to reach a row that was selected among many others: the processor cannot predict it. */
 const SELECTED_NS = 35;
 
 export const bitmapBytesOf = (rows: number): number => Math.ceil(rows / WORD_ROWS) * WORD_BYTES;
@@ -95,7 +95,7 @@ export class BlockShape {
     return this.#scannedRowNs / (ROW_NS + this.strideBytes * ROW_BYTE_NS);
   }
 
-  /** Time of an exact scan of a few selected rows, per row, in units of a row of a scan of all. */
+  /** Time for each of a few selected rows in an exact scan, in units of a row of a scan of all rows. */
   get selectedRowCost(): number {
     return 1 + SELECTED_NS / this.#scannedRowNs;
   }

@@ -94,7 +94,7 @@ export class PlaneMemory {
     this.#header[0] = other.#header[0]!;
   }
 
-  /** Overwrites middles and steps. Without rows only. */
+  /** Overwrites middles and steps. The plane must have no rows. */
   eraseScale(): void {
     this.#scale.fill(0);
   }

@@ -205,7 +205,7 @@ export class OpeningNotes {
    */
   async leaseRegained(): Promise<void> {
     const { session, shard, leaseMs, clock } = this.options;
-    // A heartbeat in memory is stored at once, perhaps before the stall is reported that has delayed it.
+    // A bucket in memory stores a heartbeat at once, perhaps before the stall that delayed it is reported.
     await untilStallsReported();
     const sinceMs = clock.monotonicMs() - 3 * leaseMs;
     const recent = this.#blocked.filter(({ atMs }) => atMs >= sinceMs);

@@ -27,7 +27,7 @@
  * Encrypted    by id: f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence.
  *              f64 state (1 live, 2 tombstoned; added: 4 with content, 8 with lost content) | f64 ciphertext bytes |
  *              key id (16) | content hash or commitment (32).
- * Contents     groups of encrypted records with content, see `contentChunk.ts`; a collection whose log has any has a
+ * Contents     groups of encrypted records with content, see `contentChunk.ts`. If the log has contents there is a
  *              chunk, perhaps without rows.
  * Expiries     f64 id of an encrypted record | f64 unix ms; only of those that expire.
  * Shredded     key id (16).
@@ -43,7 +43,7 @@
  *
  * The leaves of the state tree are not in the file: they are computed from the records, and with them the state hash. A
  * state has no plaintext of an encrypted payload and no data key, wrapped or not, and contents under keys are encrypted. So a
- * snapshot has nothing that a shred erases.
+ * snapshot has nothing in plain that a shred erases.
  */
 import { Malformed } from '../../shared/errors/malformed.js';
 import { hash } from '../../shared/hashing/hash.js';

@@ -14,7 +14,7 @@ export interface FrameSource {
   read(after: Position, upTo: number, inFlightBytes?: number): AsyncIterable<StoredFrame>;
 }
 
-/** The places of its snapshots and the keys of its contents, if it has any. */
+/** The place of a collection's snapshots and the keys of its contents, if it has any. */
 export interface OpeningSources {
   readonly place?: SnapshotPlace | undefined;
   readonly keys?: KeySource | undefined;

@@ -28,8 +28,9 @@ import * as rows from './rows.js';
 import type { SnapshotState } from './savedSnapshots.js';
 import { chunksOf, countRows, type OpenedSnapshot, verifiedChunk } from './snapshotFile.js';
 
-/** Returns the keys of the contents in the snapshot with this salt. */
+/** The contents of records under keys. */
 export interface SnapshotContents {
+  /** Returns the keys of the contents in the snapshot with this salt. */
   ofSnapshot(salt: Uint8Array): SnapshotKeys;
 }
 
@@ -37,7 +38,7 @@ interface RestoreOptions {
   readonly config: CollectionConfig;
   readonly memory: VectorMemory;
   readonly dedupWindow: number;
-  /** Opens the contents of records under keys; without them those count as lost. */
+  /** Opens the contents of records under keys; absent: they count as lost. */
   readonly contents?: SnapshotContents | undefined;
   readonly read: JobReader;
   /** Jobs that the reader executes at once. */
@@ -74,8 +75,8 @@ export async function restoreSnapshot(snapshot: OpenedSnapshot, options: Restore
   }
 }
 
-/** Throws DamagedSnapshot if the content of the record, the first of a group, cannot be opened. */
-function opening<T>(id: number, work: () => T): T {
+/** Returns the result of the work, which opens the content of a record. Throws DamagedSnapshot if the work throws. */
+function orDamaged<T>(id: number, work: () => T): T {
   try {
     return work();
   } catch {
@@ -255,14 +256,14 @@ class Restore {
   async #takeGroup({ ids, ciphertext }: ContentGroup, keys: SnapshotKeys | undefined): Promise<void> {
     const { encrypted, texts } = this.state;
     const records = ids.map((id) => this.#withContent(id));
-    const opened = opening(ids[0]!, () => keys?.decrypt(records, ciphertext));
+    const opened = orDamaged(ids[0]!, () => keys?.decrypt(records, ciphertext));
     try {
       const contents = opened && splitContents(opened, ids.length);
       for (const [i, record] of records.entries()) {
         this.options.onStep?.('contents', record.id);
         if (contents === undefined) encrypted.lose(record.id);
         else {
-          const content = opening(record.id, () => decodeContent(contents[i]!));
+          const content = orDamaged(record.id, () => decodeContent(contents[i]!));
           const terms =
             texts.analyser.isStemming && content.text !== null ? await this.#termsOf(content.text) : undefined;
           this.state.restoreContent(record, content, terms);

@@ -121,8 +121,9 @@ export const GRAPH_ROOTS: RowCodec<{ readonly sequence: number; readonly root: U
   get: (row) => ({ sequence: row.get(0), root: row.getBytes(8, HASH_BYTES) }),
 };
 
-/** The part of the state of an encrypted record that says whether it is live, and what is added for one with content. */
+/** The bits of the state of an encrypted record that say whether it is live. */
 const STATE = 3;
+/** The bit for its content. */
 const CONTENT = { slot: 4, lost: 8 } as const;
 
 export const ENCRYPTED: RowCodec<EncryptedRecord> = {

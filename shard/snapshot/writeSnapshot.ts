@@ -148,7 +148,7 @@ class Writer {
     await this.#contentChunk(keys.salt, groups);
   }
 
-  /** Yields the contents of each key, in groups of about a chunk at most. */
+  /** Yields the contents of each key, in groups of about half a chunk at most. */
   *#groups(state: CollectionState, keys: SnapshotKeys): Generator<ContentGroup> {
     const { encrypted } = state;
     for (const keyId of encrypted.contentKeys()) {

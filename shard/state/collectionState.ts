@@ -64,7 +64,7 @@ export class CollectionState extends RecordsUnderKeys {
     this.#restoreAt(image.slot, this.slots.length, image, terms);
   }
 
-  /** Adds the content of a record under a key, which `restore` and the table of such records have already. */
+  /** Adds the content of a record under a key. `restore` and `encrypted.restore` have added the record before. */
   restoreContent(record: EncryptedRecord, content: RecordContent, terms?: readonly string[]): void {
     const slot = this.vectors.acquire();
     this.vectors.write(slot, record.id, content.vector);

@@ -272,7 +272,7 @@ export class CommitBuilder {
     }
     const write = this.#written(this.records.add(externalId), key);
     const { sequence, recordId } = write;
-    // Without a spread, which takes more memory than the event.
+    // Fields are listed, since a spread takes more memory than the event.
     this.push({
       type: 'insert',
       sequence,

@@ -33,7 +33,7 @@ export async function planBatch(plan: CommitBuilder, call: InsertBatchCall, slic
     assertContent({ metadata, text }, plan.limits, what);
     const holder = externalId === null ? undefined : plan.records.liveUnder(externalId);
     const kept = holder === undefined ? undefined : plan.records.keyOf(holder);
-    // Listed, since a spread takes five times the memory.
+    // Fields are listed, since a spread takes five times the memory.
     const keyed: NewRecord = {
       vector: call.vectors.subarray(i * vectorBytes, (i + 1) * vectorBytes),
       tag: call.tags?.[i] ?? 0,

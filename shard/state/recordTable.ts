@@ -124,7 +124,7 @@ export class RecordTable {
     return { ...this.fields.of(slot), vector: this.vectors.vectorBytes(slot) };
   }
 
-  /** Returns undefined if the record is under a key or permanently deleted. */
+  /** Returns undefined if the record is encrypted, under a key or permanently deleted. */
   image(recordId: number): RecordImage | undefined {
     const slot = this.slotOf(recordId);
     if (slot === NO_SLOT || this.encrypted.get(recordId) !== undefined) return undefined;

@@ -16,7 +16,7 @@ import type { CollectionState } from './collectionState.js';
 /** Opens the contents of events under keys; see `ContentKeys`. */
 export interface ContentOpener {
   open(events: readonly Event[]): Promise<{ forget(): void }>;
-  /** Overwrites the key that the event shreds. Call it first, since past states ask for keys at any time. */
+  /** Overwrites the key that the event shreds. Call it before past states are forgotten, since they ask for keys at any time. */
   applied(event: Event): void;
 }
 

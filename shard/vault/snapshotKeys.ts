@@ -7,7 +7,7 @@ import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, NONCE_BYTES } from '../../shared/limits.js';
 import { gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
 
-/** A random salt of this size, which no other snapshot has. */
+/** Size of the salt, which is random: no other snapshot has it. */
 export const SNAPSHOT_SALT_BYTES = 32;
 const ID_BYTES = 8;
 
@@ -28,6 +28,7 @@ interface Committed {
 
 export class SnapshotKeys {
   readonly #derived = new Map<string, Buffer>();
+
   constructor(
     readonly salt: Uint8Array,
     private readonly open: OpenDataKeys,

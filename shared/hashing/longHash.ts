@@ -31,7 +31,7 @@ const PAGES = 3 + LIST_BYTES / PAGE_BYTES;
 
 const MODULE = new URL('./longHash.wasm', import.meta.url);
 
-/** Room for the values of the pieces of a message. */
+/** Room for the chaining values of the pieces of a message. */
 export const roomForValues = (sizeBytes: number): Uint8Array =>
   new Uint8Array(Math.ceil(sizeBytes / PIECE_BYTES) * HASH_BYTES);
 
@@ -65,8 +65,8 @@ export class LongHash {
   }
 
   /**
-   * Hashes a message in steps, and yields the bytes of each. Other messages may be hashed in between. `values` gets those of its
-   * pieces, for `hashOnward`.
+   * Hashes a message in steps, and yields the number of bytes of each. Other messages may be hashed in between. `values` receives
+   * the chaining values of its pieces, for `hashOnward`.
    */
   *steps(message: Uint8Array, values = roomForValues(message.length)): Generator<number, Uint8Array> {
     const pieces = Math.ceil(message.length / PIECE_BYTES);

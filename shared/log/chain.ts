@@ -56,11 +56,12 @@ export class ChainWalk {
   #message = this.#room.subarray(0, LINK_BYTES);
   #nextSequence: number;
   #lastTimeMs: number;
-  /** Events that are hashed. */
+  /** Number of hashed events. */
   #events = 0;
-  /** Where the messages of the events that are not hashed begin, and the size of each. */
+  /** Offsets in the frame of the messages that wait to be hashed. */
   readonly #starts = new Uint32Array(TOGETHER);
   #waiting = 0;
+  /** Size of each of these messages. */
   #sizeBytes = 0;
 
   /** The chain over the events of `frame`, which continues a log that ends at `before`. */

@@ -25,7 +25,7 @@ export const CONFIRMATION = MsgHdrsImpl.fromRecord({ [TAKEN_HEADER]: ['1'] });
 
 export const isConfirmation = (headers: MsgHdrs | undefined): boolean => headers?.has(TAKEN_HEADER) ?? false;
 
-/** Whether a body travels in parts. Any follower may get a message for all followers, so its parts would go to several. */
+/** Whether a body travels in parts. A message to any of several followers does not: its parts would reach different ones. */
 export const isDivided = (subject: string, body: Uint8Array): boolean =>
   body.length > BODY_PART_BYTES && endpointOf(subject) !== 'eventual';
 
@@ -50,14 +50,14 @@ export class DividedBody {
   #isCancelled = false;
   #wake: () => void = () => undefined;
 
-  /** `headers`: of every part; the place is added to them. */
+  /** `headers`: those of every part; the place is added to them. */
   constructor(
     private readonly body: Uint8Array,
     private readonly headers: MsgHdrs,
     private readonly publish: Publish,
   ) {}
 
-  /** The receiver has taken one more part. */
+  /** Notes that the receiver has taken one more part. */
   confirm(): void {
     this.#unconfirmed = Math.max(0, this.#unconfirmed - 1);
     this.#wake();

@@ -166,7 +166,7 @@ export class NatsServing implements Serving {
     }
     const { reply = '' } = msg;
     const divided: DividedBody = new DividedBody(body, new MsgHdrsImpl(), (part, headers) => {
-      // Without its last parts the answer is lost, which the sender of the request learns when it asks after it.
+      // Without its last parts the answer is lost. The sender of the request learns that when it asks after the answer.
       if (connection.connected) msg.respond(part, { headers });
       else divided.cancel();
     });
@@ -175,7 +175,7 @@ export class NatsServing implements Serving {
     await divided.send().finally(() => this.context.answers.delete(reply));
   }
 
-  /** The body of a request; undefined until its last part. Confirms the others. */
+  /** Returns the body of a request; undefined before its last part. Confirms the other parts. */
   #whole(msg: Msg, deadlineMs: number): Uint8Array | undefined {
     const { connection, partial } = this.context;
     const place = partPlaceOf(msg, connection.maxPayloadBytes);

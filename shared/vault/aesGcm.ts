@@ -12,9 +12,7 @@ export function gcmEncrypt(plaintext: Uint8Array, key: Uint8Array, aad: Uint8Arr
   return Buffer.concat([nonce, gcmEncryptWith(nonce, plaintext, key, aad)]);
 }
 
-/**
- * Ciphertext as long as the plaintext, tag (16); written to `encrypted`. The nonce must never be used with the key again.
- */
+/** Ciphertext as long as the plaintext, tag (16); written to `encrypted`. The nonce must never be used with the key again. */
 export function gcmEncryptWith(
   nonce: Uint8Array,
   plaintext: Uint8Array,

@@ -9,7 +9,7 @@ interface Entry {
   readonly status: number;
 }
 
-inBothModes('the access log of refusals', (service) => {
+inBothModes('the access log of a collection', (service) => {
   let project: Project;
   let reader: Client;
   const create = (name: string, more: object = {}) =>
@@ -28,7 +28,7 @@ inBothModes('the access log of refusals', (service) => {
     expect((await project.rw.post('/v1/records', { collection: 'c', values: [1, 0] })).status).to.equal(200);
   });
 
-  it('has an entry for a refused read too', async () => {
+  it('has an entry for each refused read', async () => {
     const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
     const limited = service.client(body.key);
     await limited.get('/v1/records/1?collection=c');
@@ -71,7 +71,7 @@ inBothModes('the access log of refusals', (service) => {
     expect((await page('default')).size).to.equal(0);
   });
 
-  it('has an entry for each call that names the collection, by a key of too small a scope or for other collections', async () => {
+  it('has an entry for each call that names the collection and gets 403', async () => {
     const make = async (more: object) => service.client((await project.admin.post('/v1/keys', more)).body.key);
     const limited = await make({ scope: 'read_write', collections: ['other'] });
     const asked = [
@@ -99,7 +99,7 @@ inBothModes('the access log of refusals', (service) => {
     ]);
   });
 
-  it('has an entry for each collection that a refused search of several names', async () => {
+  it('has an entry for each audited collection that a refused multi-search names', async () => {
     const names = Array.from({ length: 32 }, (_, i) => `n${i}`);
     await create('n31', { audit_reads: true });
     const like = { collection: 'c', id: 1 };

@@ -44,7 +44,7 @@ inBothModes('what is left of a record under a key', (_shared, { start }) => {
         key_ids: batch.map((_, i) => (i === 0 ? KEY : 'new')),
       });
     let inserted = await insert();
-    // So many keys may take a busy machine longer than a call may last.
+    // Making so many keys may take longer than a call may last.
     await service.until(async () => {
       if (inserted.status === 503) inserted = await insert();
       return inserted.status !== 503;

@@ -124,7 +124,7 @@ describe('vault over three NATS servers', () => {
       const { message } = await expectCode(vault.settle('p', keyId), 'unavailable');
       expect(message).to.contain(server);
     });
-  /** The refusal of a damaged entry. It is `unavailable` while a server that may have the seal is slow to answer. */
+  /** Returns the message for a damaged entry. Repeats the read while a server that may have the seal does not answer. */
   const untilDamaged = (vault: VaultStore, keyId: string): Promise<string> =>
     persistently(async () => (await expectCode(vault.get('p', keyId), 'internal_error')).message);
   const marked = async (keyId: string): Promise<boolean> => {

@@ -65,15 +65,15 @@ export function filesBelow(folder: string, ending: string): string[] {
     .sort();
 }
 
-const read = new Map<string, readonly Source[]>();
+const parsed = new Map<string, readonly Source[]>();
 
-/** Sources of these folders; each folder is parsed once. */
+/** Sources in these folders. Each folder is parsed once. */
 export const readSources = (folders: readonly Source['folder'][] = SOURCE_FOLDERS): Source[] =>
   folders.flatMap((folder) => {
     const sources =
-      read.get(folder) ??
+      parsed.get(folder) ??
       [...filesBelow(folder, '.ts'), ...filesBelow(folder, '.tsx')].map((path) => readSource(path, folder));
-    read.set(folder, sources);
+    parsed.set(folder, sources);
     return [...sources];
   });
 

@@ -64,7 +64,7 @@ export class LogFolder implements FrameSource {
     return this.segments.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   }
 
-  /** The bytes of a torn, unanswered write after the last whole frame. */
+  /** The bytes of a torn, unanswered write after the last whole frame, and in an access log of the zeros there. */
   get tornBytes(): number {
     return this.#tornBytes;
   }

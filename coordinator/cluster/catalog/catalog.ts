@@ -57,6 +57,7 @@ export class Catalog {
   readonly #ids: Bucket;
   /** Undefined before the start: then nothing can be read. */
   #watch: Watch | undefined;
+
   constructor(
     { catalog, counters, ids }: CatalogBuckets,
     private readonly clock: Clock,
@@ -302,7 +303,7 @@ export class Catalog {
   /**
    * Marks the collection and removes its name. The caller removes its log and its owner entry. Repeats if another process replaces
    * or changes the entry meanwhile. Throws `collection_not_found`, and `conflict` if the name is an alias or an alias names it.
-   * Throws what `assertMay` throws for the collection as it would be removed.
+   * Throws what `assertMay` throws for the collection that would be removed.
    */
   async remove(
     project: string,

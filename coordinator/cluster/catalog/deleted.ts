@@ -1,7 +1,7 @@
 /** The errors of a call to a collection that was deleted after the request had found or created it. */
 import { isCollectionNotFound, unavailable, VouchError } from '../../../shared/errors/errors.js';
 
-/** The collection was deleted, and another one has its name: a repeated request means that one. */
+/** Says that the collection was deleted, and that another one has its name: a repeated request means that one. */
 export class CollectionReplaced extends VouchError {
   constructor({ name }: { readonly name: string }) {
     super('unavailable', `collection ${JSON.stringify(name)} was replaced; retry`);

@@ -56,8 +56,8 @@ const TIMES = { startWithinMs: START_WITHIN_MS, stopWithinMs: STOP_WITHIN_MS };
  * Flags of Node. The size is in MiB: young objects take up to three times as many, long after the load that made them. Compared
  * with 8, garbage collections with 4 take 3% more of a request's processor time, and with 2 10% more.
  *
- * A collection with V8's helping threads waits for them. On busy processors that takes up to 400 ms with a heap of 700 MiB. It
- * takes 20 ms without them.
+ * A garbage collection waits for V8's helping threads. With a heap of 700 MiB that takes up to 400 ms if other threads use the
+ * processors. Without helping threads the collection takes 20 ms.
  */
 export const NODE_FLAGS = ['--max-semi-space-size=4', '--single-threaded-gc'];
 /**

@@ -15,7 +15,7 @@ export interface Nodes {
 /**
  * Arranges the rows below `count` into nodes: one for each ring of rows with equal stored vectors, unless the ring has one.
  * Rows below `known` are nodes already, or equal to such a row. Calls `stepped` after each row, and awaits its result. Returns
- * the number of arranged rows: the first row without room for its node ends them.
+ * the number of arranged rows. It stops at the first row without room for its node.
  */
 export async function arrange(
   nodes: Nodes,

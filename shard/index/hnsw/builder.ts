@@ -3,8 +3,8 @@
  * progress is a row. A small graph depends on the order alone. If threads share the work, the links also depend on their
  * timing.
  *
- * Rows without room in the graph get further ones, each in memory of its own: the segments of `segments.ts`. An extended build
- * copies the full graphs of its base, and adds rows to the last one.
+ * Rows without room in the graph get further graphs: the segments of `segments.ts`. An extended build copies the full graphs of
+ * its base, and adds rows to the last one.
  */
 import { refusal } from '../../../shared/errors/errors.js';
 import { openSharedMemory, PAGE_BYTES, type SharedMemory } from '../../../shared/webAssembly.js';
@@ -43,8 +43,9 @@ export const hnswBuilder: IndexBuilder = {
 class Build {
   /** Ordinals of rows that no graph has room or a code for. */
   readonly leftOut: number[] = [];
-  /** First row of the next graph, and its offset in the payload. */
+  /** First row of the next graph. */
   #first = 0;
+  /** Offset of the next graph in the payload. */
   #offset = 0;
   #memory: SharedMemory | undefined;
 
@@ -63,6 +64,7 @@ class Build {
     while (this.#first < rows.count);
   }
 
+  /** Copies the full graphs of the base, and builds the last one and further ones. */
   async extend(graphs: readonly SavedGraph[]): Promise<void> {
     const { progress, rows } = this.order;
     for (const graph of graphs.slice(0, -1)) {
@@ -79,7 +81,7 @@ class Build {
     if (this.#first < rows.count) await this.fromScratch();
   }
 
-  /** Builds the next graph, of as many rows as it has room for. `from`: the base, if its nodes can be kept. */
+  /** Builds the next graph, of as many rows as it has room for. `from`: the graph of the base, if its nodes can be kept. */
   async #build(form: VectorForm, from?: SavedGraph): Promise<void> {
     const { rows: all, parameters, progress, graphBytesMax = REGION_BYTES_MAX } = this.order;
     const rows = rowsFrom(all, this.#first);
@@ -106,7 +108,7 @@ class Build {
   }
 
   /**
-   * Returns the memory of the graph before, if it is large enough: the garbage collector may free it late. Throws
+   * Returns memory of at least this size. Reuses that of the graph before, which the garbage collector may free late. Throws
    * `capacity_exceeded`.
    */
   #memoryOf(sizeBytes: number): SharedMemory {
@@ -133,7 +135,7 @@ interface GraphNodes {
 
 /**
  * Adds nodes for the rows that have none, as far as there is room, and the ordinal of each to `ordinals`. Returns the number of
- * rows that the graph has then. Those outside the range of the codes are added to `leftOut`.
+ * rows that the graph then has. Rows outside the range of the codes are added to `leftOut`.
  */
 async function addNodes(
   rows: BuildRows,

@@ -2,7 +2,7 @@ import { PagedInts } from '../../kernel/pagedInts.js';
 
 export const NONE = -1;
 
-/** Number of tables. Each grows by itself: at 8 million rows, growth takes about a millisecond. A power of two. */
+/** Number of tables, a power of two. Each grows by itself: at 8 million rows the growth of one takes about a millisecond. */
 const TABLES = 256;
 const TABLE_SHIFT = 8;
 const FIRST_LENGTH = 8;

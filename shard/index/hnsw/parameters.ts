@@ -16,7 +16,7 @@ export const sameBuild = (one: IndexParameters, other: IndexParameters): boolean
   neighbours(one) === neighbours(other) && constructionWidth(one) === constructionWidth(other);
 
 /**
- * Returns the capacity of a graph for a number of rows, of `all` rows of its index. A later growth would copy the whole index.
+ * Returns the capacity of a graph of `rows` rows, in an index of `all` rows. A later growth would copy the whole index.
  * A spare node takes about 54 bytes until it is used.
  */
 export const capacityFor = (rows: number, all: number): number => rows + Math.ceil(all / 8) + 1024;

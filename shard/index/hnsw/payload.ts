@@ -173,23 +173,23 @@ class StoredGraph implements SavedGraph {
   async restore(graph: GraphMemory, stepped: () => void | Promise<void>): Promise<Uint32Array> {
     const { count, entry, upperWords, shape } = this.facts;
     const ordinals = new Uint32Array(count);
-    const parts = [bytesOf(ordinals), graph.uppers(upperWords), graph.records(count)] as const;
+    const [uppers, records] = [graph.uppers(upperWords), graph.records(count)];
     let offset = this.#contentAt;
     const fill = async (piece: Uint8Array): Promise<void> => {
       await stepped();
       await this.#read(piece, offset);
       offset += piece.length;
     };
-    for (const piece of pieces(parts[0])) {
+    for (const piece of pieces(bytesOf(ordinals))) {
       await fill(piece);
       this.#checkOrdinals(piece);
     }
-    for (const piece of pieces(parts[1])) await fill(piece);
+    for (const piece of pieces(uppers)) await fill(piece);
     const recordBytes = recordBytesOf(shape);
     const atOnce = Math.max(1, Math.floor(PIECE_BYTES / recordBytes));
     for (let first = 0; first < count; first += atOnce) {
       const end = Math.min(first + atOnce, count);
-      await fill(parts[2].subarray(first * recordBytes, end * recordBytes));
+      await fill(records.subarray(first * recordBytes, end * recordBytes));
       graph.releaseLocks(first, end);
     }
     const sizeBytes = await this.file.sizeBytes();

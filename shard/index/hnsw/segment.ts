@@ -177,7 +177,7 @@ export class Segment implements Index {
     return planned && this.queue(planned);
   }
 
-  /** Returns undefined without threads, or if only `candidates` can make the search. */
+  /** Plans a search for the threads. Returns undefined without threads, or if only `candidates` can make the search. */
   plan(query: Int32Array, k: number, eligible: SlotSet | undefined): PlannedSearch | undefined {
     const { rows, parameters, vectors } = this.order;
     const { form } = this.#graph.shape;

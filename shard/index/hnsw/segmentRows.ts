@@ -6,7 +6,7 @@ import { NO_SLOT, type Rows } from '../rows.js';
 /** Rows taken over between two pauses: about 0.5 ms. */
 const ADDED_AT_ONCE = 4096;
 
-/** The rows of a graph. Those of a generation serve an index of one segment. */
+/** The rows of a graph: those of its generation, if the index has one segment. */
 export type GraphRows = Pick<Rows, 'covered' | 'count' | 'garbage' | 'slotOf' | 'remove'>;
 
 /** Returns the rows of a build from an ordinal on. */
@@ -65,7 +65,7 @@ export class SegmentRows implements GraphRows {
     if (slot !== NO_SLOT) this.covered.add(slot);
   }
 
-  /** Makes a row one that the generation does not find. */
+  /** Removes a row from those that are found through the index. */
   remove(slot: number): number | undefined {
     this.covered.delete(slot);
     return this.rows.remove(slot);

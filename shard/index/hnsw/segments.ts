@@ -21,8 +21,9 @@ export interface OpenSegment {
   readonly rows: SegmentRows;
 }
 
-/** A segment with rows that a search may find, and those of them that it may find; undefined for all. */
+/** A segment with rows that a search may find. */
 interface AskedSegment extends OpenSegment {
+  /** Slots of these rows; undefined: all rows of the segment. */
   readonly eligible: SlotSet | undefined;
 }
 

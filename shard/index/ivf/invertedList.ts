@@ -42,7 +42,7 @@ export class InvertedList {
         this.chunks.push(chunk);
         const taken = alike.splice(0, chunk.capacity);
         const largest = taken.reduce((most, row) => Math.max(most, row.largest), 0);
-        // The middles of a plane that is fitted to one row are that row, and stay after it.
+        // A plane that is fitted to one row has that row as its middles, which stay when the row is removed.
         if (hasCodes && taken.length === 1)
           this.#fitAround(chunk, staged.components(taken[0]!.slot).slice(), centroid, staged);
         else if (hasCodes) chunk.fit(addressesOf(chunk, taken, staged), largest);
@@ -87,7 +87,7 @@ export class InvertedList {
     return chunk;
   }
 
-  /** Fits the plane of an empty chunk as in another chunk with rows, or around the row at `slot`. Throws `capacity_exceeded`. */
+  /** Fits the plane of an empty chunk like that of a chunk with rows, or else around the row at `slot`. Throws `capacity_exceeded`. */
   #fit(chunk: ListChunk, slot: number, staged: StagedVector): void {
     const other = this.chunks.find(({ hasCodes, isEmpty }) => hasCodes && !isEmpty);
     if (other === undefined) this.#fitAround(chunk, staged.components(slot).slice(), this.centroid(), staged);

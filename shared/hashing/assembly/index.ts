@@ -2,8 +2,8 @@
  * BLAKE3 of messages that the host writes to memory (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: "BLAKE3: one function, fast
  * everywhere", 2020). Four chunks, or four parents, are hashed side by side, each in its own lane of a vector.
  *
- * A long message is hashed in pieces of 64 chunks. Each piece is a whole subtree. The host keeps their values in a list. Four
- * messages of one size are hashed together, each in its lane.
+ * A long message is hashed in pieces of 64 chunks. Each piece is a whole subtree, whose chaining value the host keeps in a list.
+ * Four messages of one size are hashed together, each in its lane.
  *
  * Memory: values of four lanes | their message words | orders of words | digest | values of a piece | piece | room | list.
  */
@@ -65,7 +65,7 @@ const IV_7: u32 = 0x5be0cd19;
   return LANES + i * VECTOR_BYTES;
 }
 
-/** Writes the orders of the message words in the rounds. Must be called first. */
+/** Writes the orders of the message words in the rounds. Call it before all others. */
 export function prepare(): void {
   for (let i: usize = 0; i < 16; i++) store<u32>(ORDERS + 4 * i, u32(WORDS + VECTOR_BYTES * i));
   for (let at = ORDERS + ORDER_BYTES; at < ORDERS + ROUNDS * ORDER_BYTES; at += ORDER_BYTES) {
@@ -92,7 +92,7 @@ export function prepare(): void {
   store<u32>(order + 4 * to, load<u32>(order - ORDER_BYTES + 4 * from));
 }
 
-/** Stores four vectors of four words as four vectors of one word of each. */
+/** Stores the transpose of four vectors of four words: each stored vector has one word of each of them. */
 @inline function storeTransposed(at: usize, distance: usize, a: v128, b: v128, c: v128, d: v128): void {
   const ab = v128.shuffle<u32>(a, b, 0, 4, 1, 5);
   const cd = v128.shuffle<u32>(c, d, 0, 4, 1, 5);
@@ -118,9 +118,9 @@ export function prepare(): void {
 }
 
 /**
- * Hashes four messages of `sizeBytes`, `stride` bytes apart, and writes their values to `out`, `outStride` bytes apart. Zeros must follow each up to the end
- * of its block. `counter` is that of the first, `step` the difference between two. Each block
- * gets `flags`. The first and the last block get others too.
+ * Hashes four messages of `sizeBytes`, `stride` bytes apart, and writes their values to `out`, `outStride` bytes apart. Zeros must
+ * follow each up to the end of its block. `counter` is that of the first message, `step` the difference between two. Each block gets
+ * `flags`; the first block gets `first` too, and the last one `last`.
  */
 function hashFour(at: usize, stride: usize, sizeBytes: u32, counter: u32, step: u32, flags: u32, first: u32, last: u32, out: usize, outStride: usize = VALUE_BYTES): void {
   v128.store(laneAt(0), i32x4.splat(IV_0));

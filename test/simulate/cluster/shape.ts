@@ -119,7 +119,7 @@ function withLife(random: SeededRandom, collection: CollectionShape): Collection
   return ttlSecs === undefined || collection.rows > 0 ? collection : { ...collection, ttlSecs };
 }
 
-/** Days for which entries of an access log are kept, unless records of the collection expire. */
+/** Days for which entries of an access log are kept. Those of a collection whose records expire are kept for ever. */
 const RETENTION_DAYS = 2;
 
 function withRetention(collection: CollectionShape): CollectionShape {

@@ -11,7 +11,7 @@ interface AuditedLog extends LogOf {
   readonly retentionDays: number;
 }
 
-/** Reads that were sent at this moment of the world, or later, have their entries, whichever clock has dated and removed them. */
+/** Returns the moment of the world from which on every sent read has its entry, whichever clock dated and removed entries. */
 function keptFrom({ nowMs, startedMs, clockErrorMs }: World, retentionDays: number): number {
   const latestDay = Math.floor((startedMs + nowMs + clockErrorMs) / SIMULATED_DAY_MS);
   return (latestDay - retentionDays) * SIMULATED_DAY_MS - startedMs + clockErrorMs;

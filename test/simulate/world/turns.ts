@@ -24,7 +24,7 @@ setTurns(() => {
   return own;
 });
 
-// Runs take minutes.
+// A run takes minutes, and must see entries removed.
 setAccessDay(SIMULATED_DAY_MS);
 
 // Hand every scan, and every search of an index, to threads.

@@ -54,7 +54,7 @@ export interface Members {
 /** Times so long that a busy machine fails over no shard; tests of failover set their own. */
 const PATIENT: Settings = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '6000', VOUCH_FAILOVER_MS: '9000' };
 
-/** Interval of looks at the folder of keys, for writes of other processes, which tests do not await. */
+/** Interval of looks at the folder of keys for keys that other processes make: no test waits for one. */
 const LOOK_MS = 3_600_000;
 
 /** Milliseconds for which a coordinator repeats the metrics it has read. */

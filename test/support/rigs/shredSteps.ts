@@ -11,11 +11,14 @@ export function onEveryStep(rig: EncryptedRig, onStep: () => Promise<void> | voi
   rig.onMark = onStep;
 }
 
-/** Runs `meanwhile` once, when the work of the rig has done `step` steps. The returned function is false if it has fewer. */
+/**
+ * Runs `meanwhile` once, when the work of the rig has done `step` steps, and adds it to `started`. The returned function says
+ * whether that happened.
+ */
 export function meeting(
   rig: EncryptedRig,
   step: number,
-  work: Promise<unknown>[],
+  started: Promise<unknown>[],
   meanwhile: () => Promise<unknown>,
 ): () => boolean {
   let steps = 0;
@@ -24,13 +27,13 @@ export function meeting(
     if (steps++ !== step) return;
     isReached = true;
     onEveryStep(rig, () => undefined);
-    work.push(meanwhile());
-    await work.at(-1)!.catch(() => undefined);
+    started.push(meanwhile());
+    await started.at(-1)!.catch(() => undefined);
   });
   return () => isReached;
 }
 
-/** Returns the error with which the work ends, if it is one for callers. */
+/** Returns the error with which the work ends, which must be one for callers; `done` if it succeeds. */
 export async function settled(work: Promise<unknown>): Promise<'done' | VouchError> {
   try {
     await work;

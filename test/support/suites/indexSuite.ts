@@ -8,7 +8,7 @@ import { type IndexSubject, type KindSubject, SCALES } from './indexSubject.js';
 /** Exact search has no index, so it is tested only as a collection's. */
 export function indexSuite(name: string, subject: IndexSubject): void {
   describe(`index: ${name}`, () => {
-    // An index with threads, or of several graphs, is made of rows like any other.
+    // Rows without a collection are tested only for an index without threads and of one graph.
     if (isKind(subject) && subject.threads === undefined && subject.graphBytesMax === undefined)
       for (const [form, scale] of Object.entries(SCALES))
         describe(`over rows with ${form}`, () => kindTests(subject, scale));

@@ -138,7 +138,7 @@ describe('the verifier of checkpoints', () => {
     expect(() => verifyCheckpoint(checkpoint, flippedHex(PUBLIC_KEY))).to.throw(/another key/);
   });
 
-  it('refuses a checkpoint with a bit of its text, signature or key flipped, for every eighth bit', async () => {
+  it('refuses a checkpoint with one bit of its text, signature or key flipped, for one bit in eight', async () => {
     for (const { bit, checkpoint } of drawnOneIn(8, [...flippedCheckpoints(await writeCheckpoint(log, SIZE))]))
       expect(() => verifyCheckpoint(checkpoint), bit).to.throw();
   });

@@ -12,7 +12,7 @@ describe('the announcement of an import', () => {
   });
   afterEach(() => edge.stop());
 
-  it('is to be repeated, if another coordinator deletes its collection before it is read', async () => {
+  it('is 503 with the advice to retry if another coordinator deletes its collection meanwhile', async () => {
     const { backend } = edge;
     const { collection } = await backend.create('p', { name: 'c', dimension: 1, index: 'brute' });
     const imported = { sequence: 1, chainHead: HASH, stateHash: HASH, finished: false };

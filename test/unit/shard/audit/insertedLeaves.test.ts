@@ -14,7 +14,7 @@ describe('the leaves of the inserts of a frame', () => {
   const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
   const field = (isMissing: boolean): Uint8Array | null => (isMissing ? null : bytes(random.int(3)));
 
-  /** An insert, of one of a few sizes in a small frame. */
+  /** An insert. All plain ones of a dimension have one size. */
   function insert(recordId: number, dimension: number, isPlain: boolean): Insert {
     return {
       ...{ type: 'insert', sequence: recordId, timeMs: random.int(2 ** 40), actor: null, recordId, requestId: null },

@@ -29,9 +29,9 @@ const HNSW: Floors = {
 
 indexSuite('HNSW', { kind: 'hnsw', floors: HNSW });
 indexSuite('HNSW with search threads', { kind: 'hnsw', floors: HNSW, threads: 2 });
-const OF_SEVERAL = { kind: 'hnsw', floors: HNSW, graphBytesMax: 1 << 22, dimension: 384 } as const;
-indexSuite('HNSW of several segments', OF_SEVERAL);
-indexSuite('HNSW of several segments with search threads', { ...OF_SEVERAL, threads: 2 });
+const SEGMENTED = { kind: 'hnsw', floors: HNSW, graphBytesMax: 1 << 22, dimension: 384 } as const;
+indexSuite('HNSW of several segments', SEGMENTED);
+indexSuite('HNSW of several segments with search threads', { ...SEGMENTED, threads: 2 });
 
 const IVF: Floors = {
   clustered: 0.8,

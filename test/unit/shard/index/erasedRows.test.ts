@@ -1,4 +1,5 @@
-// Covers: shard/kernel/collectionMemory.ts, shard/index/hnsw/hnsw.ts, shard/index/bq/bq.ts, shard/index/ivf/listChunk.ts, shard/index/ivf/centroids.ts
+// Covers: shard/kernel/collectionMemory.ts, shard/index/hnsw/segment.ts, shard/index/bq/bq.ts
+// Covers: shard/index/ivf/listChunk.ts, shard/index/ivf/centroids.ts
 /** Looks in the memory of each kind of index for what removed rows leave there, in a collection with records under keys. */
 import { expect } from 'chai';
 import type { Region } from '../../../../shard/kernel/vectorMemory.js';

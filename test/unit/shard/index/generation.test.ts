@@ -123,7 +123,7 @@ describe('a generation that is searched by threads', () => {
     expect(insert(9)).to.equal(1);
   });
 
-  it('asks the index for some of many eligible rows, and scans a few of them exactly', async () => {
+  it('asks the index if many rows are eligible, and scans a few exactly', async () => {
     for (let distance = 5; distance <= 1_000; distance++) {
       const slot = insert(distance);
       rows.add(slot + 1, slot);

@@ -97,7 +97,7 @@ describe('a snapshot of records under keys', () => {
     expect([stateHash(), await found()]).to.deep.equal([after, [2, 3]]);
   });
 
-  it('has nothing of a content in plain', async () => {
+  it('has no content under a key in plain', async () => {
     const bytes = await readFile(await path());
     for (const secret of ['text of ada', '"of":"bob"', 'tom', 'ann', 'a payload', row(11_111), row(14_444)])
       expect(bytes.includes(secret), String(secret)).to.equal(false);
@@ -118,7 +118,7 @@ describe('a snapshot of records under keys', () => {
     expect([stateHash(), await found()]).to.deep.equal([after, [2, 3]]);
   });
 
-  it('keeps contents whose key the vault lacks for a while, and no other takes its place', async () => {
+  it('keeps contents whose key the vault lacks for a while, and no other snapshot takes its place', async () => {
     await rig.stop();
     const stored = (await rig.vault.get(PROJECT, ADA))!;
     rig.vault.lose(PROJECT, ADA);

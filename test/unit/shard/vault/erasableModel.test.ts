@@ -21,7 +21,7 @@ const ID = 3;
 const KEYS = Array.from({ length: 5 }, (_, n) => keyOf(n + 1));
 const NAMES = Array.from({ length: 12 }, (_, n) => `person ${n}`);
 const ROUNDS = 40;
-/** Each restart waits for a snapshot. */
+/** Fewer rounds, since each restart waits for a snapshot. */
 const SNAPSHOT_ROUNDS = 15;
 /** Time between two rounds. */
 const STEP_MS = 250;

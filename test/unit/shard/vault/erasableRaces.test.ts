@@ -154,7 +154,7 @@ describe('a shred of searchable records', () => {
         .filter((name) => name.endsWith('.snapshot'))
         .map((name) => join(folder, name));
 
-    it('leaves the state of the log if a snapshot is made at any of its steps', async () => {
+    it('is whole after a restart if a snapshot is made at any of its steps', async () => {
       let kept = 0;
       for (let step = 0; ; step++) {
         const rig = await newRig({ snapshots });
@@ -179,7 +179,7 @@ describe('a shred of searchable records', () => {
     });
   });
 
-  it('leaves no file, or none that opens, at any step of a snapshot that is being written', async () => {
+  it('leaves no snapshot that opens its contents, at any step of the writing of one', async () => {
     const rig = await newRig();
     const { state, journal } = rig.collection(ID).hosted.openCollection!;
     const dataKey = () => new Uint8Array(32).fill(7);

@@ -1,5 +1,5 @@
 // Covers: coordinator/cluster/clusterBackend.ts
-/** Requests of several steps, one of whose steps meets the deletion of the collection by another coordinator. */
+/** Requests of several steps, between which another coordinator deletes the collection. */
 import { expect } from 'chai';
 import type { ClusterBackend } from '../../../../../coordinator/cluster/clusterBackend.js';
 import { BUCKETS } from '../../../../../shared/bucket/buckets.js';
@@ -90,7 +90,7 @@ describe('a collection that is deleted during a request', () => {
     expect(await one.findById(id)).to.equal(undefined);
   });
 
-  it('leaves another one of its name to the judgement of a deletion', async () => {
+  it('lets a deletion check its permission again for another one of its name', async () => {
     await one.create('p', PLAIN, soon());
     const catalog = cluster.bucket(BUCKETS.catalog);
     const remove = catalog.delete.bind(catalog);
@@ -100,13 +100,13 @@ describe('a collection that is deleted during a request', () => {
       await other.create('p', AUDITED, soon());
       return catalog.delete(key, revision);
     };
-    const judged: string[] = [];
+    const checked: string[] = [];
     const assertMay = ({ auditReads }: { readonly auditReads?: true | 'full' }): void => {
-      judged.push(auditReads === undefined ? 'plain' : 'audited');
+      checked.push(auditReads === undefined ? 'plain' : 'audited');
       if (auditReads !== undefined) throw new VouchError('forbidden', 'audited');
     };
     await expectCode(one.remove('p', NAME, soon(), assertMay), 'forbidden');
-    expect(judged).to.deep.equal(['plain', 'audited']);
+    expect(checked).to.deep.equal(['plain', 'audited']);
     expect((await one.find('p', NAME)).auditReads).to.equal(true);
   });
 });

@@ -23,18 +23,16 @@ describe('the memory settings of processes', () => {
   });
 
   it('are equal in npm scripts, Dockerfile, systemd units and files of containers', () => {
-    const [flag, ownFlag] = args;
+    const [flag, gcFlag] = args;
     const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    expect([flag?.split('=')[0], ownFlag, settings.length]).to.deep.equal([
+    expect([flag?.split('=')[0], gcFlag, settings.length]).to.deep.equal([
       '--max-semi-space-size',
       '--single-threaded-gc',
       3,
     ]);
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const name of ['start', 'standalone'])
-      expect(scripts[name]).to.equal(
-        `exec env ${settings.join(' ')} node ${flag} ${ownFlag} scripts/setup.mjs ${name}`,
-      );
+      expect(scripts[name]).to.equal(`exec env ${settings.join(' ')} node ${flag} ${gcFlag} scripts/setup.mjs ${name}`);
     for (const file of ['Dockerfile', ...['vouch', 'vouch-coordinator', 'vouch-shard@'].map(unit)])
       expect(read(file), file).to.include(settings.join(' ')).and.to.include(`NODE_OPTIONS=${flag}`);
     // Each command that starts a process of the service.
@@ -42,7 +40,7 @@ describe('the memory settings of processes', () => {
       for (const [line] of read(file).matchAll(
         /^.*dist\/(?:coordinator|shard)\/main\.js.*|^.*dist\/scripts\/standalone\.js.*/gm,
       ))
-        expect(line, file).to.include(ownFlag);
+        expect(line, file).to.include(gcFlag);
   });
 });
 

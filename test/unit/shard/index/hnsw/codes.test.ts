@@ -1,4 +1,4 @@
-// Covers: shard/index/hnsw/hnsw.ts, shard/index/hnsw/builder.ts, shard/index/hnsw/vectorForm.ts
+// Covers: shard/index/hnsw/segment.ts, shard/index/hnsw/builder.ts, shard/index/hnsw/vectorForm.ts
 // Covers: shard/index/hnsw/equalRows.ts
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';

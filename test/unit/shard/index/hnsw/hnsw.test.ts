@@ -1,4 +1,4 @@
-// Covers: shard/index/hnsw/hnsw.ts, shard/index/hnsw/builder.ts, shard/index/hnsw/payload.ts
+// Covers: shard/index/hnsw/hnsw.ts, shard/index/hnsw/segment.ts, shard/index/hnsw/builder.ts, shard/index/hnsw/payload.ts
 import { copyFile, open, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// Covers: shard/index/hnsw/hnsw.ts
+// Covers: shard/index/hnsw/segment.ts
 import { expect } from 'chai';
 import { nextTurn } from '../../../../../shared/scheduling/slice.js';
 import { Collection, hnswRig, times } from '../../../../support/rigs/hnswRig.js';

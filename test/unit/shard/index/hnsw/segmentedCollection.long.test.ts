@@ -14,7 +14,7 @@ const DIMENSION = 768;
 const GRAPH_BYTES = 1 << 21;
 const PARAMETERS = { m: 8, efConstruction: 60, efSearch: 40 };
 const ROWS = 4_000;
-/** So many that the others need one segment, with three rows in ten that are gone. */
+/** So many that one segment has room for the others, even if three in ten of its rows are gone. */
 const DELETED = 2_500;
 /** Enough for the rows, too little for their index. */
 const BYTES_MAX = 13 << 20;

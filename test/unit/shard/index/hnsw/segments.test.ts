@@ -97,7 +97,7 @@ describe('an HNSW index of several segments', () => {
     }
   });
 
-  it('proposes all rows if k is larger', async () => {
+  it('finds all rows if k is larger than their number', async () => {
     const { serving } = await filled(ROWS);
     expect((await serving.search(vector(), 2 * ROWS)).ids).to.have.length(ROWS);
   });
