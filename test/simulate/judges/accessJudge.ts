@@ -4,7 +4,7 @@ import { readAccessLog } from '../../soak/access/accessEntries.js';
 import type { AskedRead } from '../../soak/access/askedReads.js';
 import type { LogOf } from '../../soak/readLogs.js';
 import type { SimulatedService } from '../cluster/simulatedService.js';
-import { SIMULATED_DAY_MS } from '../world/turns.js';
+import { SIMULATED_DAY_MS } from '../world/accessDay.js';
 import type { World } from '../world/world.js';
 
 interface AuditedLog extends LogOf {

@@ -3,11 +3,9 @@ import { setAccessDay } from '../../../shared/model/accessDay.js';
 import { noteWork } from '../../../shared/scheduling/currentWork.js';
 import { FairTurns } from '../../../shared/scheduling/fairTurns.js';
 import { setTurns } from '../../../shared/scheduling/slice.js';
+import { SIMULATED_DAY_MS } from './accessDay.js';
 import type { Party } from './party.js';
 import { currentWorld } from './world.js';
-
-/** Length of a day of access logs in the simulation. */
-export const SIMULATED_DAY_MS = 60_000;
 
 const turns = new WeakMap<Party, FairTurns>();
 const outside = new FairTurns();
