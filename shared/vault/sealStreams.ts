@@ -27,7 +27,8 @@ export async function openSeals(connection: ClusterConnection, replicas: number)
   const numbers = Array.from({ length: wanted }, (_, index) => index + 1);
   const servers = await Promise.all(numbers.map((number) => holderOf(connection, number)));
   for (const [index, number] of numbers.entries()) {
-    if (existing.has(sealStream(number))) continue;
+    // Another process may have made the stream since the names were read.
+    if (existing.has(sealStream(number)) || servers[index] !== undefined) continue;
     const server = await freeServer(connection, servers);
     const isMade = await makeStream(connection, number, server);
     // A single server needs no tag.
