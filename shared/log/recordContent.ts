@@ -75,6 +75,7 @@ function writeContent(content: RecordContent, bytes: Uint8Array, from: number): 
     (metadata === null ? 0 : FLAG.metadata) |
     (text === null ? 0 : FLAG.text) |
     (externalId === null ? 0 : FLAG.externalId);
+  bytes[from + AT.flags + 1] = 0;
   view.setUint16(from + AT.externalIdLength, externalId?.length ?? 0, true);
   view.setUint32(from + AT.metadataLength, metadata?.length ?? 0, true);
   view.setUint32(from + AT.textLength, text?.length ?? 0, true);

@@ -2,7 +2,7 @@
 import type { Subscription } from 'nats';
 import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
-import { type DividedBody, PartialRequests } from './natsParts.js';
+import { PartialRequests } from './natsParts.js';
 import { NatsRequests } from './natsRequests.js';
 import { headersOf, NatsServing, newServedCounts } from './natsServing.js';
 import { SenderClocks } from './senderClocks.js';
@@ -31,7 +31,6 @@ export class NatsTransport implements Transport {
   /** Reply subjects of all requests in progress: a subject that is served again may be asked about earlier ones. */
   readonly #replies = new Set<string>();
   readonly #partial = new PartialRequests(this.#replies);
-  readonly #answers = new Map<string, DividedBody>();
   readonly #listening = new Set<Subscription>();
   readonly #otherVersions = new Set<string>();
   #closed = false;
@@ -76,7 +75,6 @@ export class NatsTransport implements Transport {
       maxPayloadBytes: () => this.maxPayloadBytes,
       replies: this.#replies,
       partial: this.#partial,
-      answers: this.#answers,
     });
     this.#servings.add(serving);
     return this.#known(async () => {

@@ -135,9 +135,14 @@ export class PartialRequests {
   /** `replies`: reply subjects of the requests in progress, without the dropped ones. */
   constructor(private readonly replies: Set<string>) {}
 
-  /** Returns the body after its last part. `leftMs`: until the deadline. */
+  /** Whether a further request with a body of this size can arrive in parts. */
+  hasRoom(bodyBytes: number): boolean {
+    return this.#sizeBytes + bodyBytes <= PARTIAL_BYTES_MAX;
+  }
+
+  /** Returns the body after its last part. Begins with the first one, if there is room. `leftMs`: until the deadline. */
   add(reply: string, part: Uint8Array, { offset, bodyBytes }: PartPlace, leftMs: number): Uint8Array | undefined {
-    if (offset === 0 && !this.#partial.has(reply) && this.#sizeBytes + bodyBytes <= PARTIAL_BYTES_MAX) {
+    if (offset === 0 && !this.#partial.has(reply) && this.hasRoom(bodyBytes)) {
       const timer = setTimeout(() => this.#drop(reply), leftMs).unref();
       this.#partial.set(reply, { body: new PartialBody(bodyBytes), timer });
       this.#sizeBytes += bodyBytes;

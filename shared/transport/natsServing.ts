@@ -18,6 +18,7 @@ import {
   isConfirmation,
   isDivided,
   type PartialRequests,
+  type PartPlace,
   partPlaceOf,
 } from './natsParts.js';
 import type { SenderClocks } from './senderClocks.js';
@@ -69,12 +70,12 @@ interface ServingContext {
   /** Reply subjects of the requests in progress. */
   readonly replies: Set<string>;
   readonly partial: PartialRequests;
-  /** Reply subject → its answer, while the parts are sent. */
-  readonly answers: Map<string, DividedBody>;
 }
 
 export class NatsServing implements Serving {
   readonly #subscription: Subscription;
+  /** Reply subject → its answer, while the parts are sent. */
+  readonly #answers = new Map<string, DividedBody>();
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #stopping: Promise<void> | undefined;
@@ -96,7 +97,7 @@ export class NatsServing implements Serving {
   }
 
   async #finish(): Promise<void> {
-    for (const answer of this.context.answers.values()) answer.hurry();
+    for (const answer of this.#answers.values()) answer.hurry();
     // A drain waits until the server confirms the end, which a broken connection cannot.
     if (this.context.connection.connected) await this.#subscription.drain().catch(() => undefined);
     else this.#subscription.unsubscribe();
@@ -108,7 +109,7 @@ export class NatsServing implements Serving {
 
   async #take(msg: Msg): Promise<void> {
     if (!isAnswerable(msg)) {
-      if (isConfirmation(msg.headers)) this.context.answers.get(Buffer.from(msg.data).toString())?.confirm();
+      if (isConfirmation(msg.headers)) this.#answers.get(Buffer.from(msg.data).toString())?.confirm();
       return;
     }
     const { connection, senders, replies } = this.context;
@@ -117,7 +118,8 @@ export class NatsServing implements Serving {
     if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.#answerLost(msg);
     // Another subject under a served wildcard is not an endpoint, and has no counts.
     const served = this.context.counts.get(endpointOf(msg.subject)) ?? newServed();
-    served.requests++;
+    const place = partPlaceOf(msg, this.context.maxPayloadBytes());
+    if (place === undefined || place.offset === 0) served.requests++;
     if (!sent)
       return this.#refuse(
         msg,
@@ -132,9 +134,11 @@ export class NatsServing implements Serving {
       served.late++;
       return;
     }
+    if (place?.offset === 0 && !this.context.partial.hasRoom(place.bodyBytes))
+      return this.#refuse(msg, served, 'the process that serves this request has too many long ones; retry shortly');
     const { reply = '' } = msg;
     replies.add(reply);
-    const request = this.#whole(msg, deadlineMs);
+    const request = place === undefined ? msg.data : this.#whole(msg, place, deadlineMs);
     if (request === undefined) return;
     const cameMs = clock.monotonicMs();
     this.#inFlight++;
@@ -171,15 +175,13 @@ export class NatsServing implements Serving {
       else divided.cancel();
     });
     if (this.#stopping !== undefined) divided.hurry();
-    this.context.answers.set(reply, divided);
-    await divided.send().finally(() => this.context.answers.delete(reply));
+    this.#answers.set(reply, divided);
+    await divided.send().finally(() => this.#answers.delete(reply));
   }
 
   /** Returns the body of a request; undefined before its last part. Confirms the other parts. */
-  #whole(msg: Msg, deadlineMs: number): Uint8Array | undefined {
+  #whole(msg: Msg, place: PartPlace, deadlineMs: number): Uint8Array | undefined {
     const { connection, partial } = this.context;
-    const place = partPlaceOf(msg, connection.maxPayloadBytes);
-    if (place === undefined) return msg.data;
     const body = partial.add(msg.reply ?? '', msg.data, place, deadlineMs - connection.clock.nowMs());
     if (body === undefined) this.#respond(msg, undefined, CONFIRMATION);
     return body;

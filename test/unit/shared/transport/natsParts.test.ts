@@ -82,6 +82,13 @@ describe('parts of long bodies', () => {
     expect([...replies]).to.deep.equal([]);
   });
 
+  it('there is room for 256 MiB of requests that have arrived in part', () => {
+    const requests = new PartialRequests(new Set());
+    const half = 128 * 1024 * 1024;
+    requests.add(REPLY, PARTS[0]!, { offset: 0, bodyBytes: half }, LONG_MS);
+    expect([half, half + 1].map((bodyBytes) => requests.hasRoom(bodyBytes))).to.deep.equal([true, false]);
+  });
+
   it('a request in parts is dropped at its deadline', async () => {
     const replies = new Set([REPLY]);
     new PartialRequests(replies).add(REPLY, PARTS[0]!, placeOf(0), 1);
