@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, isCollectionNotFound, refusal, VouchError } from '../../shared/errors/errors.js';
+import { type ErrorCode, isCollectionNotFound, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
@@ -67,13 +67,15 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   readonly caller: Caller;
   readonly envelope: Envelope;
   readonly auditing: Auditing;
+  /** Collection id → the alias by which the request named it. */
+  readonly aliases: Map<number, string>;
 
   constructor(
     readonly services: Services,
     given: Pick<
       HandlerRequest<Body, Query>,
       'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope' | 'auditing'
-    >,
+    > & { readonly aliases?: Map<number, string> },
     /**
      * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
      * returns its place; the work continues for the other requests.
@@ -88,6 +90,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     this.caller = given.caller;
     this.envelope = given.envelope;
     this.auditing = given.auditing;
+    this.aliases = given.aliases ?? new Map();
   }
 
   /**
@@ -106,6 +109,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     // Before the key is judged: a refusal is an entry of the access log too.
     if (collection.auditReads !== undefined) this.auditing.audit?.named(collection);
     this.assertMayUse(collection.name, wanted);
+    if (collection.name !== wanted) this.aliases.set(collection.id, wanted);
     return collection;
   }
 
@@ -146,14 +150,23 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return new HandlerRequest(this.services, { ...this, envelope: { ...this.envelope, deadlineMs } }, this.wait);
   }
 
-  /** Sends a call to the collection's owner; see `Backend.call`. */
+  /**
+   * Sends a call to the collection's owner; see `Backend.call`. Throws `unavailable` if the collection was found by an alias, and
+   * deleted since: the alias was moved before, so a repeated request finds another collection.
+   */
   async call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
     const { auditing, envelope, services } = this;
     const onAudited = (state: AuditedState): void => auditing.begun().answered(collection, state);
     const { requestId, deadlineMs, actor } = envelope;
-    const result = await services.backend.call(collection, call, { requestId, deadlineMs, actor, onAudited });
-    auditing.audit?.found(collection, call, result);
-    return result;
+    try {
+      const result = await services.backend.call(collection, call, { requestId, deadlineMs, actor, onAudited });
+      auditing.audit?.found(collection, call, result);
+      return result;
+    } catch (error) {
+      const alias = this.aliases.get(collection.id);
+      if (alias === undefined || !isCollectionNotFound(error)) throw error;
+      throw unavailable(`the collection of the alias ${JSON.stringify(alias)} was replaced during the request; retry`);
+    }
   }
 
   /** Finds the collection and sends it the call. Throws the errors of `find` and `call`. */

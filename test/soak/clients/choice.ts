@@ -73,7 +73,7 @@ export class Choice {
   #alias(aliased: readonly string[]): Wanted<Call> {
     const { random } = this;
     const collection = NO_ONE_COLLECTION;
-    if (random.int(4) === 0) return { op: 'moveAlias', collection, to: random.pick(aliased) };
+    if (random.int(2) === 0) return { op: 'moveAlias', collection, to: random.pick(aliased) };
     const { dimension } = this.options.known.get(aliased[0]!)!.shape;
     return {
       op: 'searchAlias',
