@@ -49,7 +49,7 @@ describe('every command', () => {
     };
     for (const [name, script] of Object.entries(scripts))
       expect(script).to.match(
-        new RegExp(`^exec (?:env [\\w=]+(?: [\\w=]+)* )?node (?:--[\\w=-]+ )?scripts/setup\\.mjs ${name}$`),
+        new RegExp(`^exec (?:env [\\w=]+(?: [\\w=]+)* )?node (?:--[\\w=-]+ )*scripts/setup\\.mjs ${name}$`),
       );
     expect(Object.keys(COMMANDS).sort()).to.deep.equal([...Object.keys(scripts), ...OF_SETUP].sort());
   });
