@@ -40,8 +40,8 @@ export class DirectoryBucket implements Bucket {
   readonly #revisions: Revisions;
   readonly #looks: PeriodicTask;
   #isWhole = false;
-  /** Whether a write has failed: its visible effect may not be durable. */
-  #isDoubtful = false;
+  /** Key of the write that runs or has failed: it may have an effect that is not known, or not durable. */
+  #doubtful: string | undefined;
   #closed = false;
 
   private constructor({ folder, logger, clock = systemClock, lookMs }: DirectoryBucketOptions) {
@@ -75,7 +75,7 @@ export class DirectoryBucket implements Bucket {
     this.#expectOpen();
     const name = fileNameOf(key);
     // Another process may have made it since the last look.
-    if (!this.#view.has(name) || this.#isDoubtful) await this.#inTurn(key, async () => undefined);
+    if (!this.#view.has(name) || this.#doubtful !== undefined) await this.#inTurn(key, async () => undefined);
     return this.#view.entryIn(name);
   }
 
@@ -127,7 +127,12 @@ export class DirectoryBucket implements Bucket {
 
   async watch(listener: (change: Change) => void): Promise<Watch> {
     this.#expectOpen();
-    return this.#watchers.add(this.#view.entries, listener, (key) => this.get(key));
+    return this.#watchers.add(this.#view.entries, listener, {
+      caughtUp: async () => {
+        if (this.#doubtful !== undefined) await this.#inTurn(this.#doubtful, async () => undefined);
+      },
+      read: (key) => this.get(key),
+    });
   }
 
   /** Resolves when every write has ended. */
@@ -161,9 +166,9 @@ export class DirectoryBucket implements Bucket {
       return await this.#writes.run(async () => {
         await this.#settle();
         await this.#view.look(name);
-        this.#isDoubtful = true;
+        this.#doubtful = key;
         const done = await work(name);
-        this.#isDoubtful = false;
+        this.#doubtful = undefined;
         return done;
       });
     } catch (error) {
@@ -171,9 +176,12 @@ export class DirectoryBucket implements Bucket {
     }
   }
 
+  /** Makes the effect of a failed write durable, and learns it. */
   async #settle(): Promise<void> {
-    if (this.#isDoubtful) await syncDirectory(this.#folder);
-    this.#isDoubtful = false;
+    if (this.#doubtful === undefined) return;
+    await syncDirectory(this.#folder);
+    await this.#view.look(fileNameOf(this.#doubtful));
+    this.#doubtful = undefined;
   }
 
   async #look(): Promise<void> {

@@ -76,7 +76,7 @@ export class MemoryBucket implements Bucket {
     return this.#watchers.add(
       [...this.#entries.values()].map(({ entry }) => entry),
       listener,
-      (key) => this.get(key),
+      { caughtUp: async () => {}, read: (key) => this.get(key) },
     );
   }
 

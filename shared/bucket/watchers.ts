@@ -10,12 +10,12 @@ export class Watchers {
   constructor(private readonly logger: Logger) {}
 
   /** Reports `entries` in the order of their revisions, and then every change. */
-  add(entries: Iterable<Entry>, listener: Listener, read: Watch['read']): Watch {
+  add(entries: Iterable<Entry>, listener: Listener, { caughtUp, read }: Pick<Watch, 'caughtUp' | 'read'>): Watch {
     const watcher = { listener };
     this.#listeners.add(watcher);
     for (const entry of [...entries].sort((a, b) => a.revision - b.revision))
       this.#notify(listener, { key: entry.key, entry });
-    return { caughtUp: async () => {}, read, stop: () => void this.#listeners.delete(watcher) };
+    return { caughtUp, read, stop: () => void this.#listeners.delete(watcher) };
   }
 
   notify(change: Change): void {

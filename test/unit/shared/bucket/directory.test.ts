@@ -108,6 +108,21 @@ describe('a directory bucket', () => {
     expect((await bucket.get('key'))!.value).to.equal(2);
   });
 
+  it('has reported the actual effect of a failed write once a watch has caught up', async () => {
+    const bucket = await open();
+    const seen: unknown[] = [];
+    await bucket.put('key', 1);
+    const watch = await bucket.watch(({ entry }) => seen.push(entry?.value));
+    const restore = await failNthSync(2);
+    try {
+      await expectCode(bucket.put('key', 2), 'unavailable');
+    } finally {
+      restore();
+    }
+    await watch.caughtUp();
+    expect(seen).to.deep.equal([1, 2]);
+  });
+
   it('gives a key a higher revision at each write, by any process', async () => {
     const [service, tool] = [await open(), await open()];
     let revision = 0;
