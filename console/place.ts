@@ -1,5 +1,5 @@
 /** The shown screen and collection, kept in the part of the address behind `#`. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 export const SCREENS = ['collections', 'records', 'search', 'map', 'audit', 'cluster', 'keys'] as const;
 export type Screen = (typeof SCREENS)[number];
@@ -42,7 +42,8 @@ export const go = (place: Parameters<typeof addressOf>[0]): void => {
 
 export function usePlace(): Place {
   const [place, setPlace] = useState(() => placeIn(location.hash));
-  useEffect(() => {
+  // In the task of the first rendering, so that no change of the address comes before the listener.
+  useLayoutEffect(() => {
     const onChange = (): void => setPlace(placeIn(location.hash));
     addEventListener('hashchange', onChange);
     return () => removeEventListener('hashchange', onChange);
