@@ -68,14 +68,14 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   readonly envelope: Envelope;
   readonly auditing: Auditing;
   /** Collection id → the alias by which the request named it. */
-  readonly aliases: Map<number, string>;
+  aliases: Map<number, string> | undefined;
 
   constructor(
     readonly services: Services,
     given: Pick<
       HandlerRequest<Body, Query>,
       'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope' | 'auditing'
-    > & { readonly aliases?: Map<number, string> },
+    > & { readonly aliases?: Map<number, string> | undefined },
     /**
      * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
      * returns its place; the work continues for the other requests.
@@ -90,7 +90,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     this.caller = given.caller;
     this.envelope = given.envelope;
     this.auditing = given.auditing;
-    this.aliases = given.aliases ?? new Map();
+    this.aliases = given.aliases;
   }
 
   /**
@@ -109,7 +109,10 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     // Before the key is judged: a refusal is an entry of the access log too.
     if (collection.auditReads !== undefined) this.auditing.audit?.named(collection);
     this.assertMayUse(collection.name, wanted);
-    if (collection.name !== wanted) this.aliases.set(collection.id, wanted);
+    if (collection.name !== wanted) {
+      this.aliases ??= new Map();
+      this.aliases.set(collection.id, wanted);
+    }
     return collection;
   }
 
@@ -163,7 +166,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
       auditing.audit?.found(collection, call, result);
       return result;
     } catch (error) {
-      const alias = this.aliases.get(collection.id);
+      const alias = this.aliases?.get(collection.id);
       if (alias === undefined || !isCollectionNotFound(error)) throw error;
       throw unavailable(`the collection of the alias ${JSON.stringify(alias)} was replaced during the request; retry`);
     }

@@ -177,7 +177,7 @@ export class HistoricalStateCache {
     await orRelease(past, () => past.advance(upTo, 'whole', assertWanted));
     try {
       if (past.sequence === before) return undefined;
-      return await saveSnapshot(opening, past.made, resting(assertWanted));
+      return await saveSnapshot(opening, place, past.made, resting(assertWanted));
     } finally {
       past.release();
     }

@@ -7,7 +7,7 @@ import { DamagedSnapshot, UnusableSnapshot } from './format.js';
 import type { Opening } from './opening.js';
 import { readHere } from './readJob.js';
 import { restoreSnapshot } from './restore.js';
-import type { SavedSnapshot, SetAside, SnapshotState } from './savedSnapshots.js';
+import type { SavedSnapshot, SetAside, SnapshotPlace, SnapshotState } from './savedSnapshots.js';
 import { openSnapshot } from './snapshotFile.js';
 import { assertOfCollection } from './snapshotIdentity.js';
 import { writeSnapshot } from './writeSnapshot.js';
@@ -68,14 +68,14 @@ async function tryToSetAside(path: string, { message: reason }: Error, report: R
 
 /** Writes a snapshot, durable when this resolves. Throws if it cannot be written, and then leaves no file. */
 export async function saveSnapshot(
-  { config, place, contents }: Opening,
+  { config, contents }: Opening,
+  { folder }: SnapshotPlace,
   made: SnapshotState,
   rest: () => Promise<void>,
 ): Promise<SavedSnapshot> {
-  if (place === undefined) throw new Error('the collection has no place for snapshots');
   const { sequence } = made.history;
-  await makeDirectory(place.folder);
-  const path = snapshotPath(place.folder, sequence);
+  await makeDirectory(folder);
+  const path = snapshotPath(folder, sequence);
   const written = { ...made, collectionId: config.id, madeAtMs: systemClock.nowMs(), contents };
   return { sequence, sizeBytes: await writeSnapshot(path, written, rest) };
 }
