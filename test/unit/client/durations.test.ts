@@ -61,8 +61,10 @@ describe('waits of the client package', () => {
     const vouch = new Vouch({ url: URL, timeoutMs: Number.POSITIVE_INFINITY, fetch });
     const call = vouch.collections({ signal: ended.signal });
     await first;
-    while (timers.length < 2) await new Promise((resolve) => setImmediate(resolve));
-    expect(timers.map(({ ms }) => ms)).to.deep.equal([TIMER_MAX_MS, TIMER_MAX_MS]);
+    // Suites before this one may still have short timers.
+    const long = (): number[] => timers.map(({ ms }) => ms).filter((ms) => ms > 60_000);
+    while (long().length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(long()).to.deep.equal([TIMER_MAX_MS, TIMER_MAX_MS]);
     ended.abort(new Error('enough'));
     expect((await rejection(call)).message).to.equal('enough');
     expect(asked).to.equal(1);
