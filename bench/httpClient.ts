@@ -1,3 +1,4 @@
+import { samplesOf } from '../scripts/local/clusterView/watch/figures.js';
 import { requestBytes } from './httpLoad.js';
 
 /** A client of the measured service: calls that prepare a measurement, and requests as ready bytes. */
@@ -45,11 +46,21 @@ export class Client {
     return this.#fetch(path, {});
   }
 
+  /** Returns the sum of all samples of a metric. Throws like `post`. */
+  async metric(name: string): Promise<number> {
+    const samples = samplesOf(await this.#text('/metrics', {}), new Set([name]));
+    return samples.reduce((sum, { value }) => sum + value, 0);
+  }
+
   async #fetch(path: string, request: RequestInit): Promise<unknown> {
+    return JSON.parse(await this.#text(path, request));
+  }
+
+  async #text(path: string, request: RequestInit): Promise<string> {
     const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     const response = await fetch(this.url + path, { ...request, headers });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
-    return JSON.parse(text);
+    return text;
   }
 }

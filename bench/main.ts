@@ -8,6 +8,7 @@ import { benchErasure } from './erasure.js';
 import { benchHttp } from './http.js';
 import { benchIndexes } from './indexes.js';
 import { benchKernel } from './kernel.js';
+import { benchLarge } from './large.js';
 import { benchMemory } from './memory.js';
 import { type BenchOptions, type Part, parseOptions, USAGE } from './options.js';
 import { benchOverload } from './overload.js';
@@ -44,6 +45,8 @@ function benchPart(part: Part, { sizes, dataFolder, postgres }: BenchOptions): P
       return benchHttp(sizes, dataFolder);
     case 'memory':
       return benchMemory(sizes);
+    case 'large':
+      return benchLarge(sizes);
     case 'scale':
       return benchScale(sizes);
     case 'overload':

@@ -51,6 +51,10 @@ const SIZES = {
   memorySearches: [20_000, 20],
   /** Rest after the last work, in which threads end and memory is released. */
   memoryRestSeconds: [25, 0.1],
+  /** Records of the large collection; `--large-records` and `--large-dimension` set them. */
+  largeRecords: [1_000_000, 2_000],
+  largeDimension: [128, 16],
+  largeSearches: [4_000, 20],
   /** Records of the collection whose searches overload the service. */
   overloadRecords: [200_000, 300],
   /** Durations of each load: before counting, and while counting. */
@@ -89,6 +93,13 @@ const SIZES = {
   peerRounds: [5, 1],
 };
 
+/** Options that set a size. */
+const COUNTS = {
+  'restart-records': 'restartRecords',
+  'large-records': 'largeRecords',
+  'large-dimension': 'largeDimension',
+} as const;
+
 export type Sizes = { readonly [Name in keyof typeof SIZES]: (typeof SIZES)[Name][number] };
 
 const sizesOf = (isQuick: boolean): Sizes =>
@@ -106,12 +117,13 @@ export interface BenchOptions {
 }
 
 export const USAGE = `npm run bench -- [<part> …] [--only ${PARTS.join(',')}] [--quick] [--data <folder>]
-                 [--restart-records <n>] [--inputs <text>] [--postgres <url>] [--json <file>]
+                 [--restart-records <n>] [--large-records <n>] [--large-dimension <n>] [--inputs <text>] [--postgres <url>] [--json <file>]
 
   --only   measure these parts alone
   --quick  small sizes: shows that everything runs, not how fast
   --data   a folder with glove100k.f32, glove.queries.f32 and glove.gt100.i32 (or VOUCH_BENCH_DATA)
   --restart-records  of 128 dimensions, of the collection that is opened again (100000; 1000000 takes some 6 GB of memory)
+  --large-records, --large-dimension  of the large collection (1000000 and 128, which take some 3 GB of memory)
   --inputs  of stalls: only those of the worst inputs whose endpoint or description has this text
   --postgres  of peers: a database with pgvector, which gets a table for the time of the run (or VOUCH_BENCH_POSTGRES)
   --json   write the figures to this file too`;
@@ -119,13 +131,13 @@ export const USAGE = `npm run bench -- [<part> …] [--only ${PARTS.join(',')}] 
 /** Throws UsageError. */
 export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions {
   const { values, positionals } = readArguments(args);
-  const { only, quick, data, json, inputs, 'restart-records': restartRecords } = values;
+  const { only, quick, data, json, inputs } = values;
   const named = [...positionals, ...(only?.split(',') ?? [])];
   return {
     parts: named.length === 0 ? PARTS : named.map(partOf),
     sizes: {
       ...sizesOf(quick),
-      ...(restartRecords === undefined ? {} : { restartRecords: countOf(restartRecords) }),
+      ...countsIn(values),
       ...(inputs === undefined ? {} : { stallNames: inputs }),
     },
     dataFolder: data ?? (env.VOUCH_BENCH_DATA || undefined),
@@ -146,12 +158,20 @@ function readArguments(args: readonly string[]) {
       inputs: { type: 'string' },
       postgres: { type: 'string' },
       'restart-records': { type: 'string' },
+      'large-records': { type: 'string' },
+      'large-dimension': { type: 'string' },
     },
   });
 }
 
+/** The sizes that options set. */
+function countsIn(values: Readonly<Record<string, unknown>>): Partial<Sizes> {
+  const given = Object.entries(COUNTS).filter(([option]) => values[option] !== undefined);
+  return Object.fromEntries(given.map(([option, size]) => [size, countOf(String(values[option]))]));
+}
+
 function countOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${JSON.stringify(text)} is not a number of records`);
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${JSON.stringify(text)} is not a count`);
   return Number(text);
 }
 

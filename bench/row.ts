@@ -10,6 +10,7 @@ export const PARTS = [
   'erasure',
   'http',
   'memory',
+  'large',
   'scale',
   'overload',
   'stalls',

@@ -9,23 +9,35 @@ import { NODE_ENVIRONMENT, NODE_FLAGS } from '../scripts/local/supervisor/cluste
 import { guarded } from '../scripts/local/supervisor/guarded.js';
 import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
 import { EXIT_INTERRUPTED } from '../scripts/terminal/signals.js';
+import type { Bucket } from '../shared/bucket/bucket.js';
+import { BUCKETS } from '../shared/bucket/buckets.js';
+import { systemClock, systemEntropy } from '../shared/clock.js';
 import { deleteTree, ifThere } from '../shared/files/durable.js';
+import { silentLogger } from '../shared/logger.js';
+import { openRegistryBucket } from '../shared/platform/standalonePlatform.js';
+import { createKey } from '../shared/registry/keys.js';
 import { SETTINGS } from './cluster.js';
 import { newFolder } from './folder.js';
+import { secondsOf } from './measured.js';
 
 const START = fileURLToPath(new URL('../scripts/start.js', import.meta.url));
 const LOOK_MS = 50;
 
 export type Mode = 'standalone' | 'cluster';
 
+interface Running {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly key: string;
+}
+
 export class StartedService {
   readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));
 
   private constructor(
-    private readonly child: ChildProcess,
+    private readonly mode: Mode,
     readonly dataDir: string,
-    readonly url: string,
-    readonly key: string,
+    private running: Running,
   ) {
     process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
   }
@@ -33,18 +45,29 @@ export class StartedService {
   /** Starts a service; a cluster gets one shard. Throws an Error if it ends before it answers. */
   static async start(mode: Mode): Promise<StartedService> {
     const dataDir = await newFolder();
-    const own = { VOUCH_MODE: mode, VOUCH_SHARDS: '1', VOUCH_DATA_DIR: dataDir };
-    const env = { ...process.env, ...NODE_ENVIRONMENT, ...SETTINGS, ...own };
-    const child = guarded(spawn(process.execPath, [...NODE_FLAGS, START], { env, stdio: 'ignore' }));
-    for (;;) {
-      const url = (await readRuntime(dataDir))?.url;
-      const key = await ifThere(readFile(join(dataDir, 'keys', 'default.key'), 'utf8'));
-      if (url && key) return new StartedService(child, dataDir, url, key.trim());
-      if (child.exitCode !== null) {
-        await deleteTree(dataDir);
-        throw new Error(`the service ended with ${child.exitCode} before it answered`);
-      }
-      await delay(LOOK_MS);
+    try {
+      return new StartedService(mode, dataDir, await run(mode, dataDir));
+    } catch (error) {
+      await deleteTree(dataDir);
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return this.running.url;
+  }
+
+  get key(): string {
+    return this.running.key;
+  }
+
+  /** Returns a new key of scope `admin` of a standalone service. */
+  async newKey(project: string): Promise<string> {
+    const keys = await openRegistryBucket({ dataDir: this.dataDir, logger: silentLogger }, BUCKETS.keys);
+    try {
+      return await adminKey(keys, project);
+    } finally {
+      await keys.close();
     }
   }
 
@@ -54,11 +77,43 @@ export class StartedService {
     return { service: runtime.pid, ...runtime.processes };
   }
 
+  /** Stops the service and starts it again over the same folder. Returns the seconds of the stop and of the start. */
+  async restart(): Promise<{ readonly stop: number; readonly start: number }> {
+    const stop = await secondsOf(() => this.#end());
+    const start = await secondsOf(async () => {
+      this.running = await run(this.mode, this.dataDir);
+    });
+    return { stop, start };
+  }
+
   async stop(): Promise<void> {
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGTERM');
-    await ended;
+    await this.#end();
     await deleteTree(this.dataDir);
     process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
+  }
+
+  async #end(): Promise<void> {
+    const { child } = this.running;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+export const adminKey = async (keys: Bucket, project: string): Promise<string> =>
+  (await createKey(keys, { project, scope: 'admin' }, systemClock, systemEntropy)).key;
+
+/** Starts the processes over a folder. Resolves when the service answers. */
+async function run(mode: Mode, dataDir: string): Promise<Running> {
+  const own = { VOUCH_MODE: mode, VOUCH_SHARDS: '1', VOUCH_DATA_DIR: dataDir };
+  const env = { ...process.env, ...NODE_ENVIRONMENT, ...SETTINGS, ...own };
+  const child = guarded(spawn(process.execPath, [...NODE_FLAGS, START], { env, stdio: 'ignore' }));
+  for (;;) {
+    const url = (await readRuntime(dataDir))?.url;
+    const key = await ifThere(readFile(join(dataDir, 'keys', 'default.key'), 'utf8'));
+    if (url && key) return { child, url, key: key.trim() };
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} before it answered`);
+    await delay(LOOK_MS);
   }
 }

@@ -55,11 +55,11 @@ const CENTRES = 1_000;
 /** Largest distance of a component from its centre's, whose components are between -1 and 1. */
 const SPREAD = 0.4;
 
-/** Vectors around random centres, and queries around the same centres. */
-export function clusteredVectors(dimension: number, count: number, queryCount = QUERIES): VectorSet {
+/** Returns a function that makes the next rows around random centres. Any division into pieces makes equal rows. */
+export function clusteredRows(dimension: number, count: number): (rows: number) => Float32Array<ArrayBuffer> {
   const random = generator(dimension * 37 + count);
   const centres = Float32Array.from({ length: CENTRES * dimension }, () => random() * 2 - 1);
-  const fill = (rows: number): Float32Array => {
+  return (rows) => {
     const values = new Float32Array(rows * dimension);
     for (let row = 0; row < rows; row++) {
       const centre = Math.floor(random() * CENTRES) * dimension;
@@ -68,8 +68,13 @@ export function clusteredVectors(dimension: number, count: number, queryCount = 
     }
     return values;
   };
-  const base = fill(count);
-  const queries = fill(queryCount);
+}
+
+/** Vectors around random centres, and queries around the same centres. */
+export function clusteredVectors(dimension: number, count: number, queryCount = QUERIES): VectorSet {
+  const next = clusteredRows(dimension, count);
+  const base = next(count);
+  const queries = next(queryCount);
   return { name: 'clusters', dimension, count, decimals: DECIMALS, base, queries, queryCount, nearest: undefined };
 }
 

@@ -1,12 +1,8 @@
 /** The services of both modes that are attacked, with keys for any project. */
 import { BUCKETS } from '../../shared/bucket/buckets.js';
-import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { silentLogger } from '../../shared/logger.js';
-import { openRegistryBucket } from '../../shared/platform/standalonePlatform.js';
-import { createKey } from '../../shared/registry/keys.js';
 import { BenchCluster } from '../cluster.js';
 import { withPlatform } from '../scale/platform.js';
-import { type Mode, StartedService } from '../startedService.js';
+import { adminKey, type Mode, StartedService } from '../startedService.js';
 
 export interface AttackedService {
   readonly url: string;
@@ -14,11 +10,6 @@ export interface AttackedService {
   readonly newKey: (project: string) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
-
-type Keys = Parameters<typeof createKey>[0];
-
-const keyOf = async (keys: Keys, project: string): Promise<string> =>
-  (await createKey(keys, { project, scope: 'admin' }, systemClock, systemEntropy)).key;
 
 /** A cluster has one shard, which serves attacker and attacked. */
 export const startAttacked = (mode: Mode): Promise<AttackedService> =>
@@ -28,7 +19,8 @@ async function startCluster(): Promise<AttackedService> {
   const { cluster, url } = await BenchCluster.start({ VOUCH_SHARDS: '1' });
   return {
     url,
-    newKey: (project) => withPlatform(cluster, async (platform) => keyOf(await platform.bucket(BUCKETS.keys), project)),
+    newKey: (project) =>
+      withPlatform(cluster, async (platform) => adminKey(await platform.bucket(BUCKETS.keys), project)),
     stop: () => cluster.stop(),
   };
 }
@@ -37,14 +29,7 @@ async function startStandalone(): Promise<AttackedService> {
   const service = await StartedService.start('standalone');
   return {
     url: service.url,
-    newKey: async (project) => {
-      const keys = await openRegistryBucket({ dataDir: service.dataDir, logger: silentLogger }, BUCKETS.keys);
-      try {
-        return await keyOf(keys, project);
-      } finally {
-        await keys.close();
-      }
-    },
+    newKey: (project) => service.newKey(project),
     stop: () => service.stop(),
   };
 }

@@ -75,7 +75,7 @@ describe('npm run bench', function () {
   it('refuses an unknown part, and lists the known ones', async () => {
     const run = await bench(2, '--only', 'disk');
     expect(run.output).to.include(
-      'there is no part "disk": there are kernel, engine, index, segments, search, proof, restart, erasure, http, memory, scale, overload, stalls, sync, peers',
+      'there is no part "disk": there are kernel, engine, index, segments, search, proof, restart, erasure, http, memory, large, scale, overload, stalls, sync, peers',
     );
   });
 });
