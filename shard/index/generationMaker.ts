@@ -108,7 +108,11 @@ export class GenerationMaker {
     }
   }
 
-  #inThread(building: Building, blocks: readonly FrozenBlock[], base: Made | undefined): Promise<SavedGeneration> {
+  async #inThread(
+    building: Building,
+    blocks: readonly FrozenBlock[],
+    base: Made | undefined,
+  ): Promise<SavedGeneration> {
     const { store, builds, logger } = this.services;
     const { vectors, config } = this.collection;
     const { kind, parameters, number, baseSequence, requested } = building.facts;
@@ -127,7 +131,7 @@ export class GenerationMaker {
       blocks,
       folder: store.folderOf(config.id, number),
       baseFolder: base?.saved?.folder,
-      replaced: base?.saved === undefined ? new Float64Array(0) : this.#replacedSince(base.saved.facts.sequence),
+      replaced: base?.saved === undefined ? new Float64Array(0) : await this.#replacedSince(base.saved.facts.sequence),
       ...(this.collection.fileKey && { cipher: { key: this.collection.fileKey, number } }),
     };
     return building.inThread(builds.build(order, { project: config.project, urgent: requested }));
@@ -146,6 +150,7 @@ export class GenerationMaker {
     const { recordIds, leftOut } = await readRows(saved);
     const slice = new Slice(this.services.clock);
     const replaced = new ReplacedSince(this.collection.records.versions, saved.facts.sequence);
+    await replaced.read(slice);
     for (let ordinal = 0; ordinal < recordIds.length; ordinal++) {
       const id = recordIds[ordinal]!;
       // The new row of a replaced record stays in the tail.
@@ -179,8 +184,10 @@ export class GenerationMaker {
     });
   }
 
-  #replacedSince(sequence: number): Float64Array {
-    return Float64Array.from(new ReplacedSince(this.collection.records.versions, sequence).all());
+  async #replacedSince(sequence: number): Promise<Float64Array> {
+    const replaced = new ReplacedSince(this.collection.records.versions, sequence);
+    await replaced.read(new Slice(this.services.clock));
+    return replaced.records();
   }
 
   get #identity(): Pick<GenerationFacts, 'collectionId' | 'createdAtMs' | 'dimension'> {

@@ -1,3 +1,6 @@
+import type { Slice } from '../../shared/scheduling/slice.js';
+import { RecordSet } from './recordSet.js';
+
 /** The replacements of records by upserts, which give a record another row, in order. */
 export interface Replacements {
   /** Returns the number of replacements up to an event. */
@@ -8,9 +11,9 @@ export interface Replacements {
   replacedRecord(n: number): number;
 }
 
-/** The records that were replaced after an event. Each call includes the replacements made before it. */
+/** The records that were replaced after an event. */
 export class ReplacedSince {
-  readonly #records = new Set<number>();
+  readonly #records = new RecordSet();
   #next: number;
 
   constructor(
@@ -20,12 +23,26 @@ export class ReplacedSince {
     this.#next = versions.replacementsAt(sequence);
   }
 
-  has(recordId: number): boolean {
-    return this.all().has(recordId);
+  /** Reads the replacements up to now. */
+  async read(slice: Slice): Promise<void> {
+    while (this.#readOne()) if (slice.step()) await slice.next();
   }
 
-  all(): ReadonlySet<number> {
-    while (this.#next < this.versions.replacements) this.#records.add(this.versions.replacedRecord(this.#next++));
-    return this.#records;
+  /** Includes the replacements made before this call. It is slow if there are many that `read` has not read. */
+  has(recordId: number): boolean {
+    while (this.#readOne());
+    return this.#records.has(recordId);
+  }
+
+  /** Returns the records that `read` has read. */
+  records(): Float64Array {
+    return this.#records.toFloat64();
+  }
+
+  /** Reads the next replacement. Returns false at the end. */
+  #readOne(): boolean {
+    if (this.#next === this.versions.replacements) return false;
+    this.#records.add(this.versions.replacedRecord(this.#next++));
+    return true;
   }
 }

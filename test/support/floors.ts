@@ -60,7 +60,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'loans.ts',
       'batchForm.ts',
     ],
-    ...['kind.ts', 'rows.ts', 'replaced.ts', 'progress.ts', 'store'],
+    ...['replaced.ts', 'recordSet.ts', 'kind.ts', 'rows.ts', 'progress.ts', 'store'],
   ],
   shared: [
     ...[

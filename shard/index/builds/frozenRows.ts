@@ -5,6 +5,7 @@ import { Column } from '../../kernel/column.js';
 import { RowReader, type RowsIn } from '../../kernel/rowForm.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';
+import { RecordSet } from '../recordSet.js';
 import { NO_RECORD } from '../rows.js';
 import type { SavedRows } from '../store/rowsFile.js';
 
@@ -56,7 +57,7 @@ export class FrozenRows implements BuildRows {
     this.#row = new Uint32Array(capacity);
     const recordIds = new Float64Array(capacity);
     recordIds.set(base.recordIds);
-    this.count = this.#assignOrdinals(blocks, recordIds, new Set(replaced));
+    this.count = this.#assignOrdinals(blocks, recordIds, recordSet(replaced));
     this.recordIds = recordIds.subarray(0, this.count);
   }
 
@@ -74,7 +75,7 @@ export class FrozenRows implements BuildRows {
   }
 
   /** Gives each row its ordinal, and returns the number of ordinals. */
-  #assignOrdinals(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: ReadonlySet<number>): number {
+  #assignOrdinals(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: RecordSet): number {
     const { leftOut, recordIds: baseIds } = this.base;
     // A Map has room for 16 million entries.
     const ordinals = new Column(NO_ORDINAL);
@@ -98,6 +99,12 @@ export class FrozenRows implements BuildRows {
     }
     return next;
   }
+}
+
+function recordSet(ids: Float64Array): RecordSet {
+  const records = new RecordSet();
+  for (const id of ids) records.add(id);
+  return records;
 }
 
 const countLive = (blocks: readonly FrozenBlock[]): number =>

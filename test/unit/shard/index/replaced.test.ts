@@ -2,8 +2,10 @@
  * Records that get new vectors while an index serves: searches find the new vectors and not the old ones, and no record twice.
  */
 import { expect } from 'chai';
+import { ReplacedSince } from '../../../../shard/index/replaced.js';
+import { systemClock } from '../../../../shared/clock.js';
 import type { Results, SearchCall } from '../../../../shared/protocol/calls.js';
-import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { nextTurn, Slice } from '../../../../shared/scheduling/slice.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, fixed, soon } from '../../../support/rigs/engine.js';
 import { type IndexRig, openIndexRig } from '../../../support/rigs/indexRig.js';
@@ -16,6 +18,27 @@ const PARAMETERS = { hnsw: {}, ivf: { nList: 16, nProbe: 16 }, bq: { candidates:
 type Vector = readonly number[];
 
 const numbers = (bytes: Uint8Array): number[] => [...new Float64Array(new Uint8Array(bytes).buffer)];
+
+describe('the records that were replaced since an event', () => {
+  const times = (replaced: (n: number) => number, replacements: number): ReplacedSince =>
+    new ReplacedSince({ replacementsAt: () => 0, replacements, replacedRecord: replaced }, 0);
+
+  it('are each there once, in the order of their first replacements', async () => {
+    const records = [7, 3, 7, 9, 3];
+    const replaced = times((n) => records[n]!, records.length);
+    await replaced.read(new Slice(systemClock));
+    expect([...replaced.records()]).to.deep.equal([7, 3, 9]);
+    expect([3, 4].map((id) => replaced.has(id))).to.deep.equal([true, false]);
+  });
+
+  it('are more than a Set has room for', async () => {
+    const count = 2 ** 24 + 1;
+    const replaced = times((n) => n + 1, count);
+    await replaced.read(new Slice(systemClock));
+    expect(replaced.records()).to.have.length(count);
+    expect([count, count + 1].map((id) => replaced.has(id))).to.deep.equal([true, false]);
+  }).timeout(60_000);
+});
 
 for (const kind of ['hnsw', 'ivf', 'bq'] as const)
   describe(`records that are replaced under an index of kind ${kind}`, () => {
