@@ -140,7 +140,8 @@ function IndexOf({ service, collection: { name, index } }: IndexProps) {
     [service, path, index],
     service.poll(isBuilding ? BUILDING_EVERY_MS : INDEX_EVERY_MS),
   ).value;
-  const serves = index === 'brute' ? 'none (exact)' : index;
+  const segments = state?.segments ?? 1;
+  const serves = index === 'brute' ? 'none (exact)' : segments > 1 ? `${index}, ${segments} segments` : index;
   if (state?.status === 'building')
     return (
       <>

@@ -128,6 +128,8 @@ export interface IndexState {
   desired_type?: string;
   active_generation?: Whole | null;
   building_generation?: Whole | null;
+  /** The number of segments of the `hnsw` index that serves searches; absent without one. */
+  segments?: Whole;
   /** When the build was ordered, in unix seconds; present while a generation is being built or waits for its turn. */
   build_started_at?: Whole;
   /** The finished share of the build; present while a generation is being built. */

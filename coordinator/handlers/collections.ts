@@ -202,11 +202,12 @@ function assertProbes({ n_list, n_probe }: IndexParameters): void {
 /** The generations may be null; the other fields without a value are left out. */
 function indexState(collection: string, state: ShardIndexState): IndexState {
   const { activeKind, status, desiredKind, activeGeneration, buildingGeneration } = state;
-  const { buildStartedAtMs, buildProgress, baseSequence, error } = state;
+  const { segments, buildStartedAtMs, buildProgress, baseSequence, error } = state;
   return {
     ...{ collection, active_type: activeKind, status },
     desired_type: desiredKind === 'brute' ? 'none' : desiredKind,
     ...{ active_generation: activeGeneration, building_generation: buildingGeneration },
+    ...(segments === null ? {} : { segments }),
     ...(buildStartedAtMs === null ? {} : { build_started_at: Math.floor(buildStartedAtMs / 1_000) }),
     ...(buildProgress === null ? {} : { build_progress: buildProgress }),
     ...(baseSequence === null ? {} : { base_lsn: baseSequence }),

@@ -112,6 +112,7 @@ export class CollectionIndex {
       status: this.#status,
       desiredKind: this.#desired.kind,
       activeGeneration: active?.number ?? null,
+      segments: active?.segments ?? null,
       buildingGeneration: building?.number ?? null,
       buildStartedAtMs: building?.startedAtMs ?? null,
       buildProgress: building === undefined ? null : (this.progress ?? 0),

@@ -66,6 +66,10 @@ export class Generation {
     return this.parts.index?.bytes ?? 0;
   }
 
+  get segments(): number | null {
+    return this.parts.index?.segments ?? null;
+  }
+
   /** Number of rows that each search scans exactly. */
   get tail(): number {
     return this.parts.vectors.liveCount - this.parts.rows.covered.count;

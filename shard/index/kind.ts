@@ -80,6 +80,8 @@ export interface OpenOrder extends PayloadPlace {
 export interface Index {
   /** Bytes of memory, without the vectors. */
   readonly bytes: number;
+  /** Number of segments; undefined for a kind without segments. */
+  readonly segments?: number;
   /** Number of rows that it can absorb before it must be rebuilt. */
   readonly capacityLeft: number;
   /** Whether `absorb` takes a few milliseconds at most. If not, rows wait for the next build. */

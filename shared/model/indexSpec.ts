@@ -44,6 +44,8 @@ export interface IndexState {
   readonly status: 'none' | 'building' | 'active' | 'failed';
   readonly desiredKind: DesiredKind;
   readonly activeGeneration: number | null;
+  /** Number of segments of the `hnsw` index that serves. */
+  readonly segments: number | null;
   readonly buildingGeneration: number | null;
   /** Unix milliseconds. */
   readonly buildStartedAtMs: number | null;

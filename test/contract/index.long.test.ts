@@ -61,6 +61,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
       desired_type: 'hnsw',
       active_generation: number,
       building_generation: null,
+      segments: 1,
     });
     await collection.expectFound(ROWS, ids, SPREAD);
     expect(await collection.listed()).to.include({ index: 'hnsw', record_count: MANY });

@@ -54,6 +54,7 @@ interface PlannedSearch {
 type Reach = Pick<GraphSearch, 'width' | 'most' | 'takesAll'>;
 
 export class Segment implements Index {
+  readonly segments = 1;
   /** Ordinal of each node. */
   readonly #ordinals = new Column(0);
   /** Node of each ordinal, its own or the one that it shares. */

@@ -37,6 +37,10 @@ export class Segments implements Index {
     this.#last = segments.at(-1)!;
   }
 
+  get segments(): number {
+    return this.#segments.length;
+  }
+
   get bytes(): number {
     return this.#sum(({ segment }) => segment.bytes);
   }

@@ -47,6 +47,7 @@ const NO_INDEX: IndexState = {
   status: 'none',
   desiredKind: 'brute',
   activeGeneration: null,
+  segments: null,
   buildingGeneration: null,
   buildStartedAtMs: null,
   buildProgress: null,

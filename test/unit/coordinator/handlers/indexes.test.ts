@@ -147,11 +147,18 @@ describe('the index endpoints', () => {
     });
     edge.backend.setState('p', 'a', {
       buildingGeneration: 8,
+      segments: 3,
       buildStartedAtMs: 1_999,
       baseSequence: 0,
       error: 'no room',
     });
-    expect(await state()).to.include({ building_generation: 8, build_started_at: 1, base_lsn: 0, error: 'no room' });
+    expect(await state()).to.include({
+      building_generation: 8,
+      segments: 3,
+      build_started_at: 1,
+      base_lsn: 0,
+      error: 'no room',
+    });
     expect(code(await rw.get('/v1/namespaces/none/index'))).to.deep.equal([404, 'collection_not_found']);
   });
 
