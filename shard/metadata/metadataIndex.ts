@@ -15,25 +15,20 @@ import type { BlockShape } from '../kernel/blockShape.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import { type Analyser, PLAIN } from '../text/analyser.js';
 import { Effort, WORK } from './effort.js';
+import { KnownSelections, keyOf } from './knownSelections.js';
 import { forEachValue, type MetadataObject, metadataObject, visitInSteps } from './metadataObject.js';
 import { PathIndex } from './pathIndex.js';
 import { pathKey } from './pathKey.js';
 import { isNegated, pathOf, RecordWork } from './recordFilter.js';
 import { allBut, both, either, orNone, type Selected } from './selected.js';
 import { catchUp, Selection } from './selection.js';
-import { isScalar, SlotValues } from './slotValues.js';
+import { isScalar, type PathValues, SlotValues } from './slotValues.js';
 import { ValueTerms } from './terms.js';
-import { selectTexts, type Texts, withText } from './textSelection.js';
+import { selectTexts, type Texts, withTexts } from './textSelection.js';
 import { WrittenSlots } from './writtenSlots.js';
 
 /** Largest number of indexed paths. A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** The values that records have at a path, and the records that match an optional filter, both at one moment. */
-export interface PathValues {
-  readonly values: SlotValues;
-  readonly matching: SlotSet | undefined;
-}
-
 export interface IndexOptions {
   readonly pathsMax?: number;
   /** Work of one step. */
@@ -52,6 +47,7 @@ export class MetadataIndex {
   readonly #beyond = BitSet.ofSize(1);
   /** Upper bound of all slots that were set. */
   #slots = 0;
+  readonly #known = new KnownSelections();
   /** Per running selection: slots whose metadata was written since it began. */
   readonly #written = new Set<WrittenSlots>();
   /** Records of which a part is indexed. Every selection judges them by their metadata. */
@@ -72,7 +68,7 @@ export class MetadataIndex {
 
   /** Estimated heap bytes. */
   get bytes(): number {
-    let sum = this.#objects.words.byteLength + this.#beyond.words.byteLength;
+    let sum = this.#objects.words.byteLength + this.#beyond.words.byteLength + this.#known.bytes;
     for (const [path, index] of this.#paths) sum += path.length + index.bytes;
     return sum;
   }
@@ -181,23 +177,33 @@ export class MetadataIndex {
   }
 
   #note(slot: number, sizeBytes?: number): void {
+    this.#known.forget();
     for (const written of this.#written) written.add(slot, sizeBytes);
   }
 
   /**
    * Selects the slots whose metadata is a JSON object and matches. A test of a string costs half a millisecond per
    * million records, of a number 1 to 2 ms. The returned function gives the set as of its call. Call it exactly once,
-   * before the next `await`.
+   * before the next `await`, and do not change the set.
    */
   select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
+    const key = keyOf(filter);
+    const known = this.#known.of(key);
     return this.#watched(filter, async (written) => {
       const selection = new Selection(filter, this.#analyser);
-      await this.#selectInto(selection, slice);
       const judge = (slot: number): Steps<number> => this.#judgeInSteps(slot, selection);
-      await catchUp(written, judge, this.#effort(), slice);
+      if (known === undefined) {
+        await this.#selectInto(selection, slice);
+        await catchUp(written, judge, this.#effort(), slice);
+      }
       return () => {
+        const isKnown = known !== undefined && written.isEmpty;
+        if (known !== undefined && !isKnown) selection.matching = known.matching.clone();
         this.#finish(written, judge);
-        return SlotSet.of(this.shape, selection.matching);
+        if (isKnown) return known.slots;
+        const slots = SlotSet.of(this.shape, selection.matching);
+        this.#known.keep(key, { matching: selection.matching, slots });
+        return slots;
       };
     });
   }
@@ -273,7 +279,9 @@ export class MetadataIndex {
   async #selectInto(selection: Selection, slice: Slice): Promise<void> {
     const effort = this.#effort();
     const { filter } = selection;
-    const universe = readsTexts(filter) ? await inSlices(this.#withTexts(effort), slice) : this.#objects;
+    const universe = readsTexts(filter)
+      ? await inSlices(withTexts(this.options.texts, this.#objects, this.#slots, effort), slice)
+      : this.#objects;
     const { matching, doubtful } = await inSlices(this.#selected(filter, universe, effort), slice);
     selection.matching = matching;
     if (doubtful !== undefined) await inSlices(this.#judgeAll(doubtful, selection, effort), slice);
@@ -347,14 +355,6 @@ export class MetadataIndex {
   #textAt(slot: number): Uint8Array | null {
     const { texts } = this.options;
     return texts?.index.has(slot) ? texts.textOf(slot) : null;
-  }
-
-  /** Returns the records with JSON metadata or a text. */
-  *#withTexts(effort: Effort): Steps<BitSet> {
-    const { texts } = this.options;
-    const universe = BitSet.ofSize(this.#slots).unite(this.#objects);
-    if (texts !== undefined) yield* withText(texts, this.#slots, universe, effort);
-    return universe;
   }
 
   /** Selects among `universe`. */

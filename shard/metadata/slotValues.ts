@@ -11,6 +11,7 @@ import { BitSet } from '../kernel/bitSet.js';
 import { PagedInts } from '../kernel/pagedInts.js';
 import { PagedList } from '../kernel/pagedList.js';
 import { partition } from '../kernel/partition.js';
+import type { SlotSet } from '../kernel/slotSet.js';
 import { isAbridged, longTerm } from './terms.js';
 import { ValueLists } from './valueLists.js';
 
@@ -28,6 +29,12 @@ class Strings {
   end = 0;
   /** Ordinals of all other strings. */
   readonly others = new TextTable();
+}
+
+/** The values that records have at a path, and the records that match an optional filter, both at one moment. */
+export interface PathValues {
+  readonly values: SlotValues;
+  readonly matching: SlotSet | undefined;
 }
 
 /**

@@ -15,14 +15,17 @@ export interface Texts {
   readonly textOf: (slot: number) => Uint8Array | null;
 }
 
-/** Adds the slots below `end` with a text. */
-export function* withText({ index }: Texts, end: number, slots: BitSet, effort: Effort): Steps<void> {
+/** Returns the slots of `objects`, and those below `end` with a text. */
+export function* withTexts(texts: Texts | undefined, objects: BitSet, end: number, effort: Effort): Steps<BitSet> {
+  const slots = BitSet.ofSize(end).unite(objects);
+  if (texts === undefined) return slots;
   for (let slot = 0; slot < end; slot++) {
-    if (index.has(slot)) slots.add(slot);
+    if (texts.index.has(slot)) slots.add(slot);
     if (slot % SLOTS_PER_LOOK > 0) continue;
     effort.spend(SLOTS_PER_LOOK * WORK.term);
     if (effort.endsStep()) yield;
   }
+  return slots;
 }
 
 /**

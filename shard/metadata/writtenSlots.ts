@@ -7,6 +7,10 @@ export class WrittenSlots {
 
   constructor(private readonly recordWork: RecordWork) {}
 
+  get isEmpty(): boolean {
+    return this.#works.size === 0;
+  }
+
   /** Work of judging all of them. */
   get work(): number {
     return this.#work;

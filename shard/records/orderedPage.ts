@@ -22,7 +22,7 @@ import type { Results } from '../../shared/protocol/calls.js';
 import { cursorOf, placeAt } from '../../shared/protocol/orderCursor.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
-import type { PathValues } from '../metadata/metadataIndex.js';
+import type { PathValues } from '../metadata/slotValues.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { OrderValues } from './orderValues.js';
 import { RecordColumns } from './recordColumns.js';

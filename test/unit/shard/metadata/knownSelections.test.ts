@@ -1,0 +1,88 @@
+/** Selections that are kept for later searches with the same filter: found again until a record is written. */
+import { expect } from 'chai';
+import { filterOf } from '../../../../coordinator/contract/filter.js';
+import { BlockShape } from '../../../../shard/kernel/blockShape.js';
+import { keyOf } from '../../../../shard/metadata/knownSelections.js';
+import { MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
+import { systemClock } from '../../../../shared/clock.js';
+import type { Json } from '../../../../shared/model/filter.js';
+import { Slice } from '../../../../shared/scheduling/slice.js';
+
+type Asked = { readonly [key: string]: Json };
+
+class Kept {
+  readonly #stored = new Map<number, Buffer>();
+  readonly index = new MetadataIndex(new BlockShape(4), (slot) => this.#stored.get(slot) ?? null);
+
+  set(slot: number, metadata: Json): void {
+    const bytes = Buffer.from(JSON.stringify(metadata));
+    this.index.set(slot, bytes);
+    this.#stored.set(slot, bytes);
+  }
+
+  remove(slot: number): void {
+    this.index.remove(slot);
+    this.#stored.delete(slot);
+  }
+
+  begin = (filter: Asked) => this.index.select(filterOf(filter), new Slice(systemClock));
+
+  async select(filter: Asked): Promise<number[]> {
+    return [...(await this.begin(filter))()];
+  }
+}
+
+describe('a selection of a filter that is known', () => {
+  let kept: Kept;
+  beforeEach(() => {
+    kept = new Kept();
+    for (let slot = 0; slot < 10; slot++) kept.set(slot, { even: slot % 2 === 0, n: slot });
+  });
+
+  it('is the very set of before, until a record is written', async () => {
+    const first = (await kept.begin({ even: true }))();
+    expect([...first]).to.deep.equal([0, 2, 4, 6, 8]);
+    expect((await kept.begin({ even: true }))()).to.equal(first);
+    expect(await kept.select({ even: false })).to.deep.equal([1, 3, 5, 7, 9]);
+    kept.set(10, { even: false });
+    expect((await kept.begin({ even: true }))()).not.to.equal(first);
+  });
+
+  it('has every write before it', async () => {
+    await kept.select({ even: true });
+    kept.set(3, { even: true });
+    expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 4, 6, 8]);
+    kept.remove(4);
+    expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 6, 8]);
+    kept.set(6, { even: false });
+    expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 8]);
+  });
+
+  it('has the writes during the selection', async () => {
+    const before = (await kept.begin({ even: true }))();
+    const selected = kept.begin({ even: true });
+    kept.set(1, { even: true });
+    kept.remove(2);
+    expect([...(await selected)()]).to.deep.equal([0, 1, 4, 6, 8]);
+    expect([...before], 'another search may still read it').to.deep.equal([0, 2, 4, 6, 8]);
+    expect(await kept.select({ even: true })).to.deep.equal([0, 1, 4, 6, 8]);
+  });
+
+  it('is one of few', async () => {
+    const first = (await kept.begin({ n: 0 }))();
+    for (let n = 1; n < 8; n++) await kept.select({ n });
+    expect((await kept.begin({ n: 0 }))(), 'of eight').to.equal(first);
+    for (let n = 1; n < 9; n++) await kept.select({ n });
+    expect((await kept.begin({ n: 0 }))(), 'of nine').not.to.equal(first);
+  });
+
+  it('is not kept for a large filter, a test of texts, or an infinite number', () => {
+    const key = (filter: Asked): string | undefined => keyOf(filterOf(filter));
+    expect(key({ n: { $in: [1, 2] }, even: null })).to.be.a('string');
+    expect(key({ n: { $in: Array.from({ length: 65 }, (_, n) => n) } })).to.equal(undefined);
+    expect(key({ n: 'a'.repeat(257) })).to.equal(undefined);
+    expect(key({ $or: Array.from({ length: 16 }, (_, n) => ({ n })) })).to.equal(undefined);
+    expect(key({ $text: { $words: { all: 'a' } } })).to.equal(undefined);
+    expect(keyOf({ op: 'test', path: ['n'], test: { kind: 'gt', value: Infinity } })).to.equal(undefined);
+  });
+});
