@@ -35,7 +35,22 @@ const METRICS_KEPT_MS = 1_100;
 const GIB = 2 ** 30;
 /** Shares of the records that have the value of a filter. */
 const SHARES = [0.1, 0.01, 0.001] as const;
-const SELECTIONS = [1, ...SHARES] as const;
+const shareName = (share: number): string => `${100 * share} %`;
+/** Each query has a filter of its own, or all have one: the service keeps the selections of the latest filters. */
+const SELECTIONS: readonly Selection[] = [
+  { name: shareName(1), filter: () => undefined },
+  ...SHARES.map(shareName).flatMap((share) => [
+    { name: `${share} by new filters`, filter: (query: number) => ({ share: { $in: [share, `${query}`] } }) },
+    { name: `${share} by one filter`, filter: () => ({ share }) },
+  ]),
+];
+
+/** Records that searches find. */
+interface Selection {
+  readonly name: string;
+  /** Returns the filter of a query. */
+  readonly filter: (query: number) => object | undefined;
+}
 
 /** Searches with one filter, a query each. */
 interface Searches {
@@ -74,7 +89,7 @@ class Bench {
     const values = this.#nextRows(QUERIES);
     const queries = Array.from({ length: QUERIES }, (_, row) => vectorOf(values, dimension, row));
     this.#query = queries[0]!;
-    this.#bodies = SELECTIONS.map((share) => queries.map((query) => bodyOf(query, share)));
+    this.#bodies = SELECTIONS.map(({ filter }) => queries.map((query, number) => bodyOf(query, filter(number))));
   }
 
   async rows(): Promise<Row[]> {
@@ -87,7 +102,7 @@ class Bench {
     const found = await this.#searches();
     this.#addAll('hnsw', found, exact);
     for (const [at, share] of (await this.#exactShares()).entries())
-      this.#add(`hnsw, search of ${100 * SELECTIONS[at]!} %: scanned exactly`, share, 'of all');
+      this.#add(`hnsw, search of ${SELECTIONS[at]!.name}: scanned exactly`, share, 'of all');
     await this.#throughput();
     await this.#memory('with the index');
     this.options.progress.advance(1);
@@ -113,7 +128,7 @@ class Bench {
       const rows = Math.min(RECORDS_AT_ONCE, count - from);
       const values = this.#nextRows(rows);
       for (let row = 0; row < rows; row++)
-        yield { values: vectorOf(values, dimension, row), metadata: { share: drawnShare(random()) } };
+        yield { values: vectorOf(values, dimension, row), metadata: { share: shareName(drawnShare(random())) } };
     }
   }
 
@@ -158,9 +173,9 @@ class Bench {
 
   #addAll(how: string, found: readonly Searches[], exact: readonly Searches[]): void {
     for (const [at, { ids, p50Ms }] of found.entries()) {
-      const name = `${how}, search of ${100 * SELECTIONS[at]!} %`;
+      const name = `${how}, search of ${SELECTIONS[at]!.name}`;
       this.#add(`${name}: p50`, p50Ms, 'ms');
-      if (at > 0) this.#add(`${name}: p50 / that of 100 %`, p50Ms / found[0]!.p50Ms, 'times');
+      if (at > 0) this.#add(`${name}: p50 / that of ${SELECTIONS[0]!.name}`, p50Ms / found[0]!.p50Ms, 'times');
       if (found !== exact) this.#add(`${name}: recall@${K}`, recallAmong(exact[at]!.ids, ids), '');
     }
   }
@@ -235,8 +250,5 @@ function drawnShare(drawn: number): number {
   return 1;
 }
 
-const bodyOf = (query: Float32Array, share: number): string =>
-  JSON.stringify({
-    ...{ collection: COLLECTION, query: Array.from(query), k: K, rerank: false },
-    ...(share === 1 ? {} : { metadata_filter: { share } }),
-  });
+const bodyOf = (query: Float32Array, filter: object | undefined): string =>
+  JSON.stringify({ collection: COLLECTION, query: Array.from(query), k: K, rerank: false, metadata_filter: filter });
