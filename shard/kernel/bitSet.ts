@@ -24,8 +24,9 @@ export class BitSet {
 
   get count(): number {
     if (this.#count === UNKNOWN) {
+      const words = this.#words;
       let count = 0;
-      for (let i = 0; i < this.#words.length; i++) count += bitCount(this.#words[i]!);
+      for (let i = 0; i < words.length; i++) if (words[i] !== 0) count += bitCount(words[i]!);
       this.#count = count;
     }
     return this.#count;
@@ -33,7 +34,8 @@ export class BitSet {
 
   get isEmpty(): boolean {
     if (this.#count !== UNKNOWN) return this.#count === 0;
-    for (let i = 0; i < this.#words.length; i++) if (this.#words[i] !== 0) return false;
+    const words = this.#words;
+    for (let i = 0; i < words.length; i++) if (words[i] !== 0) return false;
     return true;
   }
 
@@ -69,21 +71,24 @@ export class BitSet {
 
   /** Adds the other set's numbers below the room of this one. */
   unite({ words }: BitSet): this {
-    for (let i = Math.min(this.#words.length, words.length) - 1; i >= 0; i--) this.#words[i]! |= words[i]!;
+    const own = this.#words;
+    for (let i = Math.min(own.length, words.length) - 1; i >= 0; i--) own[i]! |= words[i]!;
     this.#count = UNKNOWN;
     return this;
   }
 
   intersect({ words }: BitSet): this {
-    const shared = Math.min(this.#words.length, words.length);
-    for (let i = 0; i < shared; i++) this.#words[i]! &= words[i]!;
-    this.#words.fill(0, shared);
+    const own = this.#words;
+    const shared = Math.min(own.length, words.length);
+    for (let i = 0; i < shared; i++) own[i]! &= words[i]!;
+    own.fill(0, shared);
     this.#count = UNKNOWN;
     return this;
   }
 
   subtract({ words }: BitSet): this {
-    for (let i = Math.min(this.#words.length, words.length) - 1; i >= 0; i--) this.#words[i]! &= ~words[i]!;
+    const own = this.#words;
+    for (let i = Math.min(own.length, words.length) - 1; i >= 0; i--) own[i]! &= ~words[i]!;
     this.#count = UNKNOWN;
     return this;
   }
@@ -105,10 +110,14 @@ export class BitSet {
     const from = this.#words;
     const words = new Uint32Array(2 * Math.ceil(size / (2 * WORD_BITS)));
     const shift = first & 31;
-    for (let bits = 0, at = first >>> 5; bits < size && at < from.length; bits += WORD_BITS, at++) {
-      // A shift by 32 would shift by 0.
-      const word = (from[at]! >>> shift) | (((from[at + 1] ?? 0) << 1) << (31 - shift));
-      words[bits >>> 5] = size - bits < WORD_BITS ? word & ((1 << (size - bits)) - 1) : word;
+    const at = first >>> 5;
+    // A shift by 32 would shift by 0. The loop reads no word beyond the set, which would be slow.
+    const inside = Math.min(size >>> 5, from.length - at - 1);
+    for (let i = 0; i < inside; i++) words[i] = (from[at + i]! >>> shift) | ((from[at + i + 1]! << 1) << (31 - shift));
+    for (let i = Math.max(inside, 0); WORD_BITS * i < size && at + i < from.length; i++) {
+      const word = (from[at + i]! >>> shift) | (((from[at + i + 1] ?? 0) << 1) << (31 - shift));
+      const left = size - WORD_BITS * i;
+      words[i] = left < WORD_BITS ? word & ((1 << left) - 1) : word;
     }
     return new BitSet(words);
   }

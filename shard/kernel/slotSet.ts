@@ -38,7 +38,7 @@ export class SlotSet {
 
   /** Gives a bitmap to block `index`, which must be empty. The set owns the bitmap from now on. */
   put(index: number, bitmap: BitSet): void {
-    if (bitmap.isEmpty) return;
+    if (bitmap.count === 0) return;
     this.#bitmaps[index] = bitmap;
     this.#count += bitmap.count;
   }

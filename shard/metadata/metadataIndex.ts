@@ -395,6 +395,6 @@ export class MetadataIndex {
     if (index === undefined) return { matching, doubtful: orNone(this.#beyond.clone()) };
     const doubtful = BitSet.ofSize(this.#slots);
     yield* index.select(test, matching, doubtful, effort);
-    return { matching, doubtful: orNone(doubtful.subtract(matching)) };
+    return { matching, doubtful: doubtful.isEmpty ? undefined : orNone(doubtful.subtract(matching)) };
   }
 }
