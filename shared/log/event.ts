@@ -183,6 +183,10 @@ export interface AuditReads extends Dated {
 export type EventHeader = keyof Dated;
 /** An event before it has its place in the log. */
 export type Undated<E> = E extends unknown ? Omit<E, EventHeader> : never;
+/** An event of one of these types without its payload. */
+export type EventHead<T extends Event['type'] = Event['type']> = T extends unknown
+  ? Dated & { readonly type: T }
+  : never;
 
 export type RecordEvent = Insert | Replace | DeleteRecord | UpdateMetadata;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;

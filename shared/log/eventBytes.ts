@@ -1,7 +1,8 @@
 /** Checks of event fields: the writer's assertions and the reader's refusals. */
+import { isUtf8 } from 'node:buffer';
 import { Malformed } from '../errors/malformed.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
-import { TIME_MAX_MS } from '../limits.js';
+import { DIMENSION_MAX, TIME_MAX_MS } from '../limits.js';
 import { EXPIRY_BYTES } from './eventLayout.js';
 
 /** Bytes, and a view of the same bytes. */
@@ -24,10 +25,27 @@ export function assertBytes(field: Uint8Array, sizeBytes: number, what: string):
   if (field.length !== sizeBytes) throw new RangeError(`${what} must have ${sizeBytes} bytes, not ${field.length}`);
 }
 
+export function assertDimension(dimension: number): void {
+  if (!(Number.isInteger(dimension) && dimension >= 1 && dimension <= DIMENSION_MAX))
+    throw new RangeError(`a dimension of ${dimension}`);
+}
+
 export function readId(view: DataView, at: number, what: string): number {
   const id = readU64(view, at);
   if (id === 0) throw new Malformed(`${what} id 0`, at);
   return id;
+}
+
+export function readDimension(view: DataView, at: number): number {
+  const dimension = view.getUint32(at, true);
+  if (dimension < 1 || dimension > DIMENSION_MAX) throw new Malformed(`a dimension of ${dimension}`, at);
+  return dimension;
+}
+
+export function readString({ bytes }: ByteView, at: number, end: number): string {
+  const utf8 = bytes.subarray(at, end);
+  if (!isUtf8(utf8)) throw new Malformed('a name that is not UTF-8', at);
+  return Buffer.from(utf8).toString();
 }
 
 /** Reads the last field of an event that ends at `end`. */

@@ -1,30 +1,23 @@
-/** Encodes and decodes events by `eventLayout.ts`. The reader refuses every event that the writer cannot make. */
-import { isUtf8 } from 'node:buffer';
 import { Malformed } from '../errors/malformed.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
-import {
-  DIMENSION_MAX,
-  EXTERNAL_ID_MAX_BYTES,
-  GCM_TAG_BYTES,
-  KEY_ID_BYTES,
-  NONCE_BYTES,
-  REQUEST_ID_BYTES,
-  TIME_MAX_MS,
-} from '../limits.js';
+import { KEY_ID_BYTES, REQUEST_ID_BYTES, TIME_MAX_MS } from '../limits.js';
 import type { Actor } from '../model/actor.js';
-import type { DeleteMany, Event, EventHeader, Genesis, Insert, InsertEncrypted, Replace } from './event.js';
+import type { DeleteMany, Event, EventHead, Genesis, UpdateMetadata } from './event.js';
 import {
   assertBytes,
+  assertDimension,
   assertHolds,
   assertLength,
   assertZero,
   type ByteView,
   byteView,
-  readExpiry,
+  readDimension,
   readId,
+  readString,
   writeId,
 } from './eventBytes.js';
-import { fixedTypeOf, readFixed, writeFixed } from './eventFixed.js';
+import { readFixed, writeFixed } from './eventFixed.js';
+import { readInsert, readInsertEncrypted, writeInsert, writeInsertEncrypted } from './eventInsert.js';
 import {
   CONFIG_FLAG,
   DELETE_MANY,
@@ -34,16 +27,14 @@ import {
   EVENT_VERSION_WITHOUT_ACTOR,
   EXPIRY_BYTES,
   eventSizeBytes,
-  FLAG,
+  eventTypeOf,
   GENESIS,
-  INSERT,
-  INSERT_ENCRYPTED,
   METRIC_SQUARED_L2,
   PAYLOAD_AT,
   SHRED_KEY,
   UPDATE,
 } from './eventLayout.js';
-import { readUnderKey, typeUnderKey, writeUnderKey } from './eventUnderKey.js';
+import { readUnderKey, writeUnderKey } from './eventUnderKey.js';
 import { readText, writeText } from './genesisText.js';
 
 /** Encodes everything except the actor. Throws RangeError for a number out of range, or a field of the wrong length. */
@@ -133,66 +124,6 @@ function writeGenesis(event: Genesis, { bytes, view }: ByteView, at: number): vo
   if (event.text) writeText(event.text, { bytes, view }, at + GENESIS.project + project.length + name.length);
 }
 
-function writeInsert(event: Insert | Replace, target: ByteView, at: number): void {
-  const { vector, metadata, text, externalId } = event;
-  const { bytes, view } = target;
-  const dimension = vector.length / 4;
-  assertDimension(dimension);
-  const flags = (metadata === null ? 0 : FLAG.metadata) | (text === null ? 0 : FLAG.text);
-  writeInserted(event, flags | (externalId === null ? 0 : FLAG.externalId), target, at);
-  view.setUint32(at + INSERT.metadataLength, metadata?.length ?? 0, true);
-  view.setUint32(at + INSERT.textLength, text?.length ?? 0, true);
-  view.setUint32(at + INSERT.dimension, dimension, true);
-  const metadataAt = at + INSERT.vector + vector.length;
-  bytes.set(vector, at + INSERT.vector);
-  if (metadata !== null) bytes.set(metadata, metadataAt);
-  if (text !== null) bytes.set(text, metadataAt + (metadata?.length ?? 0));
-  if (externalId === null) return;
-  if (externalId.length < 1 || externalId.length > EXTERNAL_ID_MAX_BYTES)
-    throw new RangeError(`an external id of ${externalId.length} bytes`);
-  view.setUint16(at + INSERT.externalIdLength, externalId.length, true);
-  bytes.set(externalId, metadataAt + (metadata?.length ?? 0) + (text?.length ?? 0));
-}
-
-function writeInsertEncrypted(event: InsertEncrypted, target: ByteView, at: number): void {
-  const { keyId, nonce, ciphertext } = event;
-  const { bytes, view } = target;
-  assertBytes(keyId, KEY_ID_BYTES, 'a key id');
-  assertBytes(nonce, NONCE_BYTES, 'a nonce');
-  if (ciphertext.length < GCM_TAG_BYTES) throw new RangeError('a ciphertext without its tag');
-  writeInserted(event, 0, target, at);
-  view.setUint32(at + INSERT_ENCRYPTED.ciphertextLength, ciphertext.length, true);
-  bytes.set(keyId, at + INSERT_ENCRYPTED.keyId);
-  bytes.set(nonce, at + INSERT_ENCRYPTED.nonce);
-  bytes.set(ciphertext, at + INSERT_ENCRYPTED.ciphertext);
-}
-
-function writeInserted(
-  event: Insert | Replace | InsertEncrypted,
-  flags: number,
-  { bytes, view }: ByteView,
-  at: number,
-): void {
-  const { recordId, tag, requestId, expiresAtMs } = event;
-  writeId(view, at + INSERT.recordId, recordId);
-  writeU64(view, at + INSERT.tag, tag);
-  if (requestId !== null) {
-    assertBytes(requestId, REQUEST_ID_BYTES, 'a request id');
-    bytes.set(requestId, at + INSERT.requestId);
-  }
-  view.setUint8(
-    at + INSERT.flags,
-    flags | (requestId === null ? 0 : FLAG.requestId) | (expiresAtMs === undefined ? 0 : FLAG.expiry),
-  );
-}
-
-function assertDimension(dimension: number): void {
-  if (!(Number.isInteger(dimension) && dimension >= 1 && dimension <= DIMENSION_MAX))
-    throw new RangeError(`a dimension of ${dimension}`);
-}
-
-type Dated = Pick<Event, EventHeader>;
-
 /** Decodes exactly one event. `actor`: the actor beside it; null for an event of version 1. Throws Malformed. */
 export const decodeEvent = (bytes: Uint8Array, actor: Actor | null = null): Event =>
   readEvent(byteView(bytes), 0, bytes.length, actor);
@@ -215,44 +146,45 @@ export function readEvent(source: ByteView, at: number, end: number, actor: Acto
   if (hasActor(source, at) !== (actor !== null))
     throw new Malformed(actor === null ? 'an event without its actor' : 'an event of version 1 with an actor', at);
   assertZero(source, at + 2, at + 8);
-  const dated = { sequence: readU64(view, at + 8), timeMs: readU64(view, at + 16), actor };
-  if (dated.timeMs > TIME_MAX_MS) throw new Malformed('a time that no date can be', at + 16);
-  const type = view.getUint8(at + 1);
-  if ((type === EVENT_TYPE.genesis) !== (dated.sequence === 0))
-    throw new Malformed('the genesis, and nothing else, has sequence 0', at + 8);
-  switch (type) {
-    case EVENT_TYPE.genesis:
-      return readGenesis(source, at, end, dated);
-    case EVENT_TYPE.insert:
-      return readInsert('insert', source, at, end, dated);
-    case EVENT_TYPE.replace:
-      return readInsert('replace', source, at, end, dated);
-    case EVENT_TYPE.insertEncrypted:
-      return readInsertEncrypted(source, at, end, dated);
-    case EVENT_TYPE.updateMetadata: {
-      assertHolds(at, end, UPDATE.metadata);
-      const metadataLength = view.getUint32(at + UPDATE.metadataLength, true);
-      assertZero(source, at + UPDATE.metadataLength + 4, at + UPDATE.metadata);
-      assertLength(at, end, UPDATE.metadata + metadataLength);
-      const recordId = readId(view, at + UPDATE.recordId, 'record');
-      return { type: 'updateMetadata', ...dated, recordId, metadata: bytes.subarray(at + UPDATE.metadata, end) };
-    }
-    case EVENT_TYPE.shredKey:
+  const head = headOf(view, at, actor);
+  switch (head.type) {
+    case 'genesis':
+      return readGenesis(head, source, at, end);
+    case 'insert':
+    case 'replace':
+      return readInsert(head, source, at, end);
+    case 'insertEncrypted':
+      return readInsertEncrypted(head, source, at, end);
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+    case 'updateUnderKey':
+      return readUnderKey(head, source, at, end);
+    case 'updateMetadata':
+      return readUpdate(head, source, at, end);
+    case 'shredKey':
       assertLength(at, end, SHRED_KEY.end);
-      return { type: 'shredKey', ...dated, keyId: bytes.subarray(at + SHRED_KEY.keyId, end) };
-    case EVENT_TYPE.deleteMany:
-      return readDeleteMany(source, at, end, dated);
-    default: {
-      const fixed = fixedTypeOf(type);
-      if (fixed !== undefined) return readFixed(fixed, source, at, end, dated);
-      const underKey = typeUnderKey(type);
-      if (underKey !== undefined) return readUnderKey(underKey, source, at, end, dated);
-      throw new Malformed(`event type ${type} is not known to this program`, at + 1);
-    }
+      return { ...head, keyId: bytes.subarray(at + SHRED_KEY.keyId, end) };
+    case 'deleteMany':
+      return readDeleteMany(head, source, at, end);
+    default:
+      return readFixed(head, source, at, end);
   }
 }
 
-function readGenesis(source: ByteView, at: number, end: number, { timeMs, actor }: Dated): Genesis {
+/** Reads type, sequence and time of the event at `at`. */
+function headOf(view: DataView, at: number, actor: Actor | null): EventHead {
+  const sequence = readU64(view, at + 8);
+  const timeMs = readU64(view, at + 16);
+  if (timeMs > TIME_MAX_MS) throw new Malformed('a time that no date can be', at + 16);
+  const number = view.getUint8(at + 1);
+  const type = eventTypeOf(number);
+  if (type === undefined) throw new Malformed(`event type ${number} is not known to this program`, at + 1);
+  if ((type === 'genesis') !== (sequence === 0))
+    throw new Malformed('the genesis, and nothing else, has sequence 0', at + 8);
+  return { type, sequence, timeMs, actor } as EventHead;
+}
+
+function readGenesis({ timeMs, actor }: EventHead<'genesis'>, source: ByteView, at: number, end: number): Genesis {
   const { view } = source;
   assertHolds(at, end, GENESIS.project);
   const metric = view.getUint8(at + GENESIS.metric);
@@ -281,114 +213,32 @@ function readGenesis(source: ByteView, at: number, end: number, { timeMs, actor 
   };
 }
 
-function readInsert(
-  type: 'insert' | 'replace',
+function readUpdate(
+  { type, sequence, timeMs, actor }: EventHead<'updateMetadata'>,
   source: ByteView,
   at: number,
   end: number,
-  { sequence, timeMs, actor }: Dated,
-): Insert | Replace {
+): UpdateMetadata {
   const { bytes, view } = source;
-  assertHolds(at, end, INSERT.vector);
-  const vectorEnd = INSERT.vector + 4 * readDimension(view, at + INSERT.dimension);
-  const metadataEnd = vectorEnd + view.getUint32(at + INSERT.metadataLength, true);
-  const textEnd = metadataEnd + view.getUint32(at + INSERT.textLength, true);
-  const fieldsEnd = textEnd + view.getUint16(at + INSERT.externalIdLength, true);
-  const flags = view.getUint8(at + INSERT.flags);
-  assertLength(at, end, fieldsEnd + ((flags & FLAG.expiry) === 0 ? 0 : EXPIRY_BYTES));
-  assertFlags(source, at, flags);
-  const text = (flags & FLAG.text) === 0 ? null : bytes.subarray(at + metadataEnd, at + textEnd);
-  if (text !== null && !isUtf8(text)) throw new Malformed('text that is not UTF-8', at + metadataEnd);
-  const externalId = (flags & FLAG.externalId) === 0 ? null : bytes.subarray(at + textEnd, at + fieldsEnd);
-  if (externalId !== null) assertExternalId(externalId, at + textEnd);
-  else if (type === 'replace') throw new Malformed('a replacement without an external id', at + INSERT.flags);
-  // One literal for both types: a spread would double the cost.
-  const event = {
-    type,
-    sequence,
-    timeMs,
-    actor,
-    recordId: readId(view, at + INSERT.recordId, 'record'),
-    tag: readU64(view, at + INSERT.tag),
-    requestId: (flags & FLAG.requestId) === 0 ? null : bytes.subarray(at + INSERT.requestId, at + INSERT.flags),
-    vector: bytes.subarray(at + INSERT.vector, at + vectorEnd),
-    metadata: (flags & FLAG.metadata) === 0 ? null : bytes.subarray(at + vectorEnd, at + metadataEnd),
-    text,
-    externalId,
-  } as Insert | Replace;
-  return (flags & FLAG.expiry) === 0 ? event : { ...event, expiresAtMs: readExpiry(view, end) };
+  assertHolds(at, end, UPDATE.metadata);
+  const metadataLength = view.getUint32(at + UPDATE.metadataLength, true);
+  assertZero(source, at + UPDATE.metadataLength + 4, at + UPDATE.metadata);
+  assertLength(at, end, UPDATE.metadata + metadataLength);
+  const recordId = readId(view, at + UPDATE.recordId, 'record');
+  return { type, sequence, timeMs, actor, recordId, metadata: bytes.subarray(at + UPDATE.metadata, end) };
 }
 
-function assertExternalId(externalId: Uint8Array, at: number): void {
-  if (externalId.length < 1 || externalId.length > EXTERNAL_ID_MAX_BYTES)
-    throw new Malformed(`an external id of ${externalId.length} bytes`, at);
-  if (!isUtf8(externalId)) throw new Malformed('an external id that is not UTF-8', at);
-}
-
-/** Throws Malformed if a field has content and its flag is not set. */
-function assertFlags(source: ByteView, at: number, flags: number): void {
-  const { view } = source;
-  if ((flags & ~(FLAG.requestId | FLAG.metadata | FLAG.text | FLAG.externalId | FLAG.expiry)) !== 0)
-    throw new Malformed(`insert flags ${flags} are not known`, at + INSERT.flags);
-  assertZero(source, at + INSERT.flags + 1, at + INSERT.externalIdLength);
-  if ((flags & FLAG.requestId) === 0)
-    assertZero(source, at + INSERT.requestId, at + INSERT.requestId + REQUEST_ID_BYTES);
-  if ((flags & FLAG.metadata) === 0 && view.getUint32(at + INSERT.metadataLength, true) !== 0)
-    throw new Malformed('metadata without its flag', at + INSERT.metadataLength);
-  if ((flags & FLAG.text) === 0 && view.getUint32(at + INSERT.textLength, true) !== 0)
-    throw new Malformed('text without its flag', at + INSERT.textLength);
-  if ((flags & FLAG.externalId) === 0 && view.getUint16(at + INSERT.externalIdLength, true) !== 0)
-    throw new Malformed('an external id without its flag', at + INSERT.externalIdLength);
-}
-
-function readInsertEncrypted(source: ByteView, at: number, end: number, dated: Dated): InsertEncrypted {
-  const { bytes, view } = source;
-  const part = (from: number, to: number): Uint8Array => bytes.subarray(at + from, at + to);
-  assertHolds(at, end, INSERT_ENCRYPTED.ciphertext);
-  const ciphertextLength = view.getUint32(at + INSERT_ENCRYPTED.ciphertextLength, true);
-  const flags = view.getUint8(at + INSERT_ENCRYPTED.flags);
-  const ciphertextEnd = INSERT_ENCRYPTED.ciphertext + ciphertextLength;
-  const hasExpiry = (flags & FLAG.expiry) !== 0;
-  assertLength(at, end, ciphertextEnd + (hasExpiry ? EXPIRY_BYTES : 0));
-  if (ciphertextLength < GCM_TAG_BYTES)
-    throw new Malformed('a ciphertext without its tag', at + INSERT_ENCRYPTED.ciphertextLength);
-  if ((flags & ~(FLAG.requestId | FLAG.expiry)) !== 0)
-    throw new Malformed(`flags ${flags} of an encrypted insert are not known`, at + INSERT_ENCRYPTED.flags);
-  const hasRequestId = (flags & FLAG.requestId) !== 0;
-  if (!hasRequestId) assertZero(source, at + INSERT_ENCRYPTED.requestId, at + INSERT_ENCRYPTED.flags);
-  assertZero(source, at + INSERT_ENCRYPTED.flags + 1, at + INSERT_ENCRYPTED.ciphertextLength);
-  assertZero(source, at + INSERT_ENCRYPTED.nonce + NONCE_BYTES, at + INSERT_ENCRYPTED.ciphertext);
-  return {
-    type: 'insertEncrypted',
-    ...dated,
-    recordId: readId(view, at + INSERT_ENCRYPTED.recordId, 'record'),
-    tag: readU64(view, at + INSERT_ENCRYPTED.tag),
-    requestId: hasRequestId ? part(INSERT_ENCRYPTED.requestId, INSERT_ENCRYPTED.flags) : null,
-    keyId: part(INSERT_ENCRYPTED.keyId, INSERT_ENCRYPTED.nonce),
-    nonce: part(INSERT_ENCRYPTED.nonce, INSERT_ENCRYPTED.nonce + NONCE_BYTES),
-    ciphertext: part(INSERT_ENCRYPTED.ciphertext, ciphertextEnd),
-    ...(hasExpiry && { expiresAtMs: readExpiry(view, end) }),
-  };
-}
-
-function readDeleteMany(source: ByteView, at: number, end: number, dated: Dated): DeleteMany {
+function readDeleteMany(
+  { type, sequence, timeMs, actor }: EventHead<'deleteMany'>,
+  source: ByteView,
+  at: number,
+  end: number,
+): DeleteMany {
   const { bytes, view } = source;
   assertLength(at, end, DELETE_MANY.end);
   assertZero(source, at + DELETE_MANY.deleted + 4, end);
   const deleted = view.getUint32(at + DELETE_MANY.deleted, true);
   if (deleted === 0) throw new Malformed('the end of no deletion', at + DELETE_MANY.deleted);
   const requestId = bytes.subarray(at + DELETE_MANY.requestId, at + DELETE_MANY.deleted);
-  return { type: 'deleteMany', ...dated, requestId, deleted };
-}
-
-function readDimension(view: DataView, at: number): number {
-  const dimension = view.getUint32(at, true);
-  if (dimension < 1 || dimension > DIMENSION_MAX) throw new Malformed(`a dimension of ${dimension}`, at);
-  return dimension;
-}
-
-function readString({ bytes }: ByteView, at: number, end: number): string {
-  const utf8 = bytes.subarray(at, end);
-  if (!isUtf8(utf8)) throw new Malformed('a name that is not UTF-8', at);
-  return Buffer.from(utf8).toString();
+  return { type, sequence, timeMs, actor, requestId, deleted };
 }

@@ -1,9 +1,9 @@
 /** Encodes and decodes events that have only ids, and perhaps a kind, by the table `FIXED`. */
 import { Malformed } from '../errors/malformed.js';
 import { readU64 } from '../hashing/u64.js';
-import type { Event, EventHeader } from './event.js';
+import type { Event, EventHead } from './event.js';
 import { assertLength, assertZero, type ByteView, readId, writeId } from './eventBytes.js';
-import { EVENT_TYPE, FIXED, type FixedEvent, fixedSizeBytes, PAYLOAD_AT } from './eventLayout.js';
+import { FIXED, type FixedEvent, fixedSizeBytes, PAYLOAD_AT } from './eventLayout.js';
 
 /** Offset of the number after the kind. */
 const NUMBER_AT = 4;
@@ -27,19 +27,11 @@ export function writeFixed(event: FixedEvent, view: DataView, eventAt: number): 
   view.setUint32(at + NUMBER_AT, value, true);
 }
 
-const FIXED_TYPES = new Map(
-  (Object.keys(FIXED) as FixedEvent['type'][]).map((type) => [EVENT_TYPE[type] as number, type]),
-);
-
-/** The name of the event type; undefined for a type outside of `FIXED`. */
-export const fixedTypeOf = (type: number): FixedEvent['type'] | undefined => FIXED_TYPES.get(type);
-
 export function readFixed(
-  type: FixedEvent['type'],
+  { type, sequence, timeMs, actor }: EventHead<FixedEvent['type']>,
   source: ByteView,
   eventAt: number,
   end: number,
-  { sequence, timeMs, actor }: Pick<Event, EventHeader>,
 ): Event {
   const { ids, kinds, number } = FIXED[type];
   const { view } = source;

@@ -62,6 +62,12 @@ export const EVENT_TYPE = {
   updateUnderKey: 17,
 } as const;
 
+const TYPES: (Event['type'] | undefined)[] = [];
+for (const [type, number] of Object.entries(EVENT_TYPE)) TYPES[number] = type as Event['type'];
+
+/** The name of an event type; undefined for an unknown number. */
+export const eventTypeOf = (number: number): Event['type'] | undefined => TYPES[number];
+
 export const METRIC_SQUARED_L2 = 1;
 /** In a genesis. */
 export const CONFIG_FLAG = { normalise: 1, text: 2 } as const;

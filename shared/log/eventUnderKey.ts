@@ -1,7 +1,7 @@
 /** Encodes and decodes events of records under a key by the layout `UNDER_KEY`. */
 import { Malformed } from '../errors/malformed.js';
 import { GCM_TAG_BYTES, HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES, REQUEST_ID_BYTES } from '../limits.js';
-import type { EventHeader, EventUnderKey } from './event.js';
+import type { EventHead, EventUnderKey } from './event.js';
 import {
   assertBytes,
   assertHolds,
@@ -12,14 +12,7 @@ import {
   readId,
   writeId,
 } from './eventBytes.js';
-import { EVENT_TYPE, EXPIRY_BYTES, FLAG, UNDER_KEY } from './eventLayout.js';
-
-const TYPES = new Map(
-  (['insertUnderKey', 'replaceUnderKey', 'updateUnderKey'] as const).map((type) => [EVENT_TYPE[type] as number, type]),
-);
-
-/** The name of the event type; undefined for an event that is not under a key. */
-export const typeUnderKey = (type: number): EventUnderKey['type'] | undefined => TYPES.get(type);
+import { EXPIRY_BYTES, FLAG, UNDER_KEY } from './eventLayout.js';
 
 export function writeUnderKey(event: EventUnderKey, { bytes, view }: ByteView, at: number): void {
   const { recordId, requestId, keyId, nonce, commitment, ciphertext } = event;
@@ -43,11 +36,10 @@ export function writeUnderKey(event: EventUnderKey, { bytes, view }: ByteView, a
 
 /** The event at `at` to `end`, with its content not opened. Throws Malformed. */
 export function readUnderKey(
-  type: EventUnderKey['type'],
+  { type, sequence, timeMs, actor }: EventHead<EventUnderKey['type']>,
   source: ByteView,
   at: number,
   end: number,
-  { sequence, timeMs, actor }: Pick<EventUnderKey, EventHeader>,
 ): EventUnderKey {
   const { bytes, view } = source;
   const part = (from: number, to: number): Uint8Array => bytes.subarray(at + from, at + to);
