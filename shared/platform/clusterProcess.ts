@@ -35,7 +35,7 @@ export async function runClusterProcess(wanted: ClusterProcess, start: StartProc
   for (const warning of strayWarnings(process.env)) wanted.logger.warn(warning);
   const run = async (end: (exitCode: number) => void): Promise<() => Promise<void>> => {
     const stop = await startClusterProcess(wanted, start, end);
-    await releaseMemoryAtRest();
+    releaseMemoryAtRest();
     return stop;
   };
   await runProcess(wanted.logger, run, wanted.drainTimeoutMs);

@@ -10,18 +10,22 @@ const SLACK_BYTES = 8 << 20;
 /** Largest size of the objects: the pause grows with them, here to some 60 ms. */
 const OBJECT_BYTES_MAX = 48 << 20;
 
-/** Releases memory now, after the start, and then after each burst once the process is at rest. It looks every `lookMs`. */
-export async function releaseMemoryAtRest(lookMs = LOOK_MS): Promise<void> {
-  await releaseMemory();
+/**
+ * Releases memory after the start, and after each later burst, once the process is at rest. It looks every `lookMs`. A process that
+ * has work at once, or ends soon, does not wait for a collection.
+ */
+export function releaseMemoryAtRest(lookMs = LOOK_MS): void {
   let cpu = process.cpuUsage();
-  let heldBytes = getHeapStatistics().total_heap_size;
+  /** Heap size after the last collection; undefined before the first one. */
+  let heldBytes: number | undefined;
   const look = async (): Promise<void> => {
     const { user, system } = process.cpuUsage(cpu);
     cpu = process.cpuUsage();
     if (user + system > REST_SHARE * 1000 * lookMs) return;
     const { total_heap_size: held, used_heap_size: used } = getHeapStatistics();
+    if (used > OBJECT_BYTES_MAX) return;
     // Another collection would release no more than the last one.
-    if (used > OBJECT_BYTES_MAX || held - used < SLACK_BYTES || held - heldBytes < SLACK_BYTES / 2) return;
+    if (heldBytes !== undefined && (held - used < SLACK_BYTES || held - heldBytes < SLACK_BYTES / 2)) return;
     await releaseMemory();
     heldBytes = getHeapStatistics().total_heap_size;
   };

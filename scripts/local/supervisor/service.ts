@@ -50,7 +50,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
   try {
     const up = await service.start(interrupted.signal);
     await welcome(up, service.config);
-    await releaseMemoryAtRest();
+    releaseMemoryAtRest();
     if (!interrupted.signal.aborted) await show?.begin(up);
   } catch (error) {
     if (interrupted.signal.aborted) return;
