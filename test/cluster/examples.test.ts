@@ -9,22 +9,22 @@ import type { Client } from '../support/launch/client.js';
 import { packageOfClient } from '../support/launch/clientPackage.js';
 import { freePort } from '../support/launch/freePort.js';
 import { ModelServer } from '../support/launch/modelServer.js';
-import { Service } from '../support/launch/service.js';
+import { sharedService } from '../support/launch/modes.js';
 import { pageAt } from '../support/pages.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const exec = promisify(execFile);
 
 describe('the examples', () => {
-  let service: Service;
+  const service = sharedService('standalone');
   let rw: Client;
+  let project: string;
   let folder: string;
   let signsWith: string;
   /** More environment of the programs. */
   let env: Readonly<Record<string, string>> = {};
   before(async () => {
-    service = await Service.start('standalone', {});
-    ({ rw } = await service.newProject());
+    ({ rw, name: project } = await service.newProject());
     await rw.post('/v1/namespaces', { name: 'ledger', dimension: 2, metric: 'squared_l2' });
     signsWith = (await rw.get('/v1/proof/checkpoint?collection=ledger')).body.public_key;
     folder = await mkdtemp(join(tmpdir(), 'vouch-examples-'));
@@ -33,10 +33,7 @@ describe('the examples', () => {
     await packageOfClient(join(folder, 'node_modules', '@vouch', 'client'));
     await symlink(join(ROOT, 'node_modules', '@langchain'), join(folder, 'node_modules', '@langchain'));
   });
-  after(async () => {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(() => rm(folder, { recursive: true, force: true }));
   const run = async (...args: string[]): Promise<string> => {
     const named = { ...process.env, VOUCH_URL: rw.url, VOUCH_KEY: rw.key, SIGNS_WITH: signsWith, ...env };
     return (await exec(process.execPath, args, { cwd: folder, env: named })).stdout;
@@ -154,7 +151,9 @@ describe('the examples', () => {
     ];
     await exec(process.execPath, exporting, { cwd: ROOT });
     expect(await run('audit.mjs', log, signsWith, answer)).to.match(
-      /^p1\/ledger: 2 events, 2 records\nevery hash and every rule holds; state [0-9a-f]{64}\nsigned with .*\nthe receipt is of a write/,
+      new RegExp(
+        `^${project}/ledger: 2 events, 2 records\nevery hash and every rule holds; state [0-9a-f]{64}\nsigned with .*\nthe receipt is of a write`,
+      ),
     );
     const bytes = await readFile(log);
     bytes[bytes.indexOf('first')]! ^= 1;

@@ -9,7 +9,7 @@ import { ValidationError, Vouch } from '../../client/index.js';
 import { VouchVectorStore as LangStore } from '../../client/langchain.js';
 import { VouchVectorStore as LlamaStore } from '../../client/llamaindex.js';
 import { rejection } from '../support/expectations.js';
-import { Service } from '../support/launch/service.js';
+import { sharedService } from '../support/launch/modes.js';
 
 /** Number of times that each word is in the text. */
 const WORDS = ['cat', 'dog', 'boat', 'sea'];
@@ -39,14 +39,12 @@ class CountedByLlama extends BaseEmbedding {
 }
 
 describe('the stores of the frameworks', () => {
-  let service: Service;
+  const service = sharedService('standalone');
   let vouch: Vouch;
   before(async () => {
-    service = await Service.start('standalone', {});
     const { rw } = await service.newProject();
     vouch = new Vouch({ url: rw.url, apiKey: rw.key });
   });
-  after(() => service.stop());
 
   describe('LangChain.js', () => {
     const embeddings = new CountedWords();

@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type At, runExport, runLoad, runStoreExport, succeeded } from '../support/launch/commands.js';
+import { runExport, runLoad, runStoreExport, succeeded } from '../support/launch/commands.js';
 import { compileHnswlib } from '../support/launch/compiledHnswlib.js';
-import { LoadRig } from '../support/launch/loadRig.js';
-import type { Project } from '../support/launch/service.js';
+import { loadRig } from '../support/launch/loadRig.js';
 import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
@@ -49,13 +48,12 @@ const documentsOf = (count: number): Document[] =>
   }));
 
 describe('a store of LangChain.js', () => {
-  let rig: LoadRig;
-  let at: Project & At;
+  const rig = loadRig();
+  const { at } = rig;
   let HNSWLib: HNSWLib;
   let stores = 0;
   before(async function () {
     await compileHnswlib(this);
-    rig = await LoadRig.start();
     const modules = join(rig.folder, 'node_modules');
     await mkdir(modules);
     await writeFile(join(rig.folder, 'package.json'), '{}');
@@ -65,10 +63,6 @@ describe('a store of LangChain.js', () => {
     await symlink(join(ROOT, 'node_modules', 'hnswlib-node'), join(modules, 'hnswlib-node'));
     const file = join(modules, '@langchain/community/dist/vectorstores/hnswlib.js');
     ({ HNSWLib } = await import(pathToFileURL(file).href));
-  });
-  after(() => rig?.stop());
-  beforeEach(async () => {
-    at = await rig.newProject();
   });
 
   const newFolder = (): string => join(rig.folder, `store-${++stores}`);

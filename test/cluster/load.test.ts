@@ -4,23 +4,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
-import { LoadRig } from '../support/launch/loadRig.js';
-import type { Project } from '../support/launch/service.js';
+import { runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
+import { loadRig } from '../support/launch/loadRig.js';
 import { npyOf } from '../support/rigs/vectorFiles.js';
 
 describe('npm run load', () => {
-  let rig: LoadRig;
-  let at: Project & At;
-  before(async () => {
-    rig = await LoadRig.start();
-  });
-  after(() => rig.stop());
-  beforeEach(async () => {
-    at = await rig.newProject();
-  });
+  const rig = loadRig();
+  const { at, file } = rig;
 
-  const file: LoadRig['file'] = (extension, content) => rig.file(extension, content);
   const counts = async (): Promise<Record<string, number>> => {
     const { body } = await at.rw.get('/v1/namespaces');
     const listed = body.collections as { name: string; record_count: number }[];

@@ -5,24 +5,15 @@ import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { expect } from 'chai';
-import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
+import { runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
 import { freePort } from '../support/launch/freePort.js';
-import { LoadRig } from '../support/launch/loadRig.js';
+import { loadRig } from '../support/launch/loadRig.js';
 import type { Launched } from '../support/launch/process.js';
-import type { Project } from '../support/launch/service.js';
 
 describe('the end of npm run load', () => {
-  let rig: LoadRig;
-  let at: Project & At;
-  before(async () => {
-    rig = await LoadRig.start();
-  });
-  after(() => rig.stop());
-  beforeEach(async () => {
-    at = await rig.newProject();
-  });
+  const rig = loadRig();
+  const { at, file } = rig;
 
-  const file: LoadRig['file'] = (extension, content) => rig.file(extension, content);
   const collections = async (): Promise<string[]> =>
     ((await at.rw.get('/v1/namespaces')).body.collections as { name: string }[]).map(({ name }) => name);
   const records = async (collection: string): Promise<{ text: string; external_id?: string; metadata: object }[]> =>

@@ -1,22 +1,13 @@
 /** `npm run load` of rows that expire. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type At, runLoad, succeeded } from '../support/launch/commands.js';
-import { LoadRig } from '../support/launch/loadRig.js';
-import type { Project } from '../support/launch/service.js';
+import { runLoad, succeeded } from '../support/launch/commands.js';
+import { loadRig } from '../support/launch/loadRig.js';
 
 const FAR = 4_102_444_800;
 
 describe('npm run load of rows that expire', () => {
-  let rig: LoadRig;
-  let at: Project & At;
-  before(async () => {
-    rig = await LoadRig.start();
-  });
-  after(() => rig.stop());
-  beforeEach(async () => {
-    at = await rig.newProject();
-  });
+  const { at, file } = loadRig();
   const refusalOf = async (path: string, options: readonly string[], code = 1): Promise<string> => {
     const command = runLoad(at, path, 'brief', options);
     expect((await command.waitForEnd()).code, command.output).to.equal(code);
@@ -25,8 +16,8 @@ describe('npm run load of rows that expire', () => {
 
   it('gives records their expiry or the life of the collection, and rejects a bad expiry with its reason', async () => {
     const rows = [`0,${FAR}`, '1,2100-01-01T00:00:00Z', '2,', '3,soon', '4,1700000000'];
-    const path = await rig.file('csv', ['vector,until', ...rows].join('\n'));
-    const rejects = await rig.file('jsonl', '');
+    const path = await file('csv', ['vector,until', ...rows].join('\n'));
+    const rejects = await file('jsonl', '');
     const options = ['--create', '--ttl-secs', '3600', '--expires-at', 'until', '--rejects', rejects];
     await succeeded(runLoad(at, path, 'brief', options));
     const { records } = (await at.rw.get('/v1/records?collection=brief&with=vector')).body;
@@ -48,7 +39,7 @@ describe('npm run load of rows that expire', () => {
   });
 
   it('refuses another life than that of the collection, one that is not whole seconds, and a missing field', async () => {
-    const path = await rig.file('csv', 'vector,until\n1,');
+    const path = await file('csv', 'vector,until\n1,');
     await succeeded(runLoad(at, path, 'brief', ['--create']));
     expect(await refusalOf(path, ['--create', '--ttl-secs', '60'])).to.include(
       'brief was made without --ttl-secs 60, which cannot change: load into another collection',
@@ -58,7 +49,7 @@ describe('npm run load of rows that expire', () => {
         `--ttl-secs is ${wrong}; allowed are whole seconds, 1 to 3155760000`,
       );
     expect(await refusalOf(path, ['--ttl-secs', '60'], 2)).to.include('--ttl-secs goes with --create');
-    const other = await rig.file('csv', 'vector,until\n2,');
+    const other = await file('csv', 'vector,until\n2,');
     expect(await refusalOf(other, ['--expires-at', 'til'])).to.include(
       'it has no til, which --expires-at names; its fields are vector, until',
     );

@@ -8,26 +8,18 @@ import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { expect } from 'chai';
-import { type At, runLoad, succeeded } from '../support/launch/commands.js';
+import { runLoad, succeeded } from '../support/launch/commands.js';
 import { findTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
+import { loadRig } from '../support/launch/loadRig.js';
 import { launch } from '../support/launch/process.js';
-import { type Project, Service } from '../support/launch/service.js';
 import { skip } from '../support/skip.js';
 
 const ROWS = 2_500;
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
 
 describe('npm run load --from a service', () => {
-  let service: Service;
-  let at: Project & At;
-  before(async () => {
-    service = await Service.start('standalone');
-  });
-  after(() => service.stop());
-  beforeEach(async () => {
-    at = { ...(await service.newProject()), url: service.url };
-  });
+  const { at, service } = loadRig();
 
   const load = (url: string, kind: string, source: string) =>
     runLoad(at, url, 'moved', ['--from', kind, '--source', source, '--create']);

@@ -2,23 +2,14 @@
 import { appendFile, cp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
-import { LoadRig } from '../support/launch/loadRig.js';
-import type { Project } from '../support/launch/service.js';
+import { runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
+import { loadRig } from '../support/launch/loadRig.js';
 import { npyOf } from '../support/rigs/vectorFiles.js';
 
 describe('rows of npm run load', () => {
-  let rig: LoadRig;
-  let at: Project & At;
-  before(async () => {
-    rig = await LoadRig.start();
-  });
-  after(() => rig.stop());
-  beforeEach(async () => {
-    at = await rig.newProject();
-  });
+  const rig = loadRig();
+  const { at, file } = rig;
 
-  const file: LoadRig['file'] = (extension, content) => rig.file(extension, content);
   const linesOf = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const collections = async (): Promise<string[]> =>
     ((await at.rw.get('/v1/namespaces')).body.collections as { name: string }[]).map(({ name }) => name);

@@ -1,26 +1,17 @@
 /** `npm run load` of rows that are put under vault keys. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type At, runLoad, succeeded } from '../support/launch/commands.js';
-import { LoadRig } from '../support/launch/loadRig.js';
-import type { Project } from '../support/launch/service.js';
+import { runLoad, succeeded } from '../support/launch/commands.js';
+import { loadRig } from '../support/launch/loadRig.js';
 
 const KEY = 'a'.repeat(32);
 
 describe('npm run load of rows under keys', () => {
-  let rig: LoadRig;
-  let at: Project & At;
-  before(async () => {
-    rig = await LoadRig.start();
-  });
-  after(() => rig.stop());
-  beforeEach(async () => {
-    at = await rig.newProject();
-  });
+  const { at, file } = loadRig();
 
   it('puts records under the keys of their rows, or under fresh ones, and rejects a bad key', async () => {
-    const path = await rig.file('csv', ['vector,person', `0,${KEY}`, '1,new', '2,', '3,Ada'].join('\n'));
-    const rejects = await rig.file('jsonl', '');
+    const path = await file('csv', ['vector,person', `0,${KEY}`, '1,new', '2,', '3,Ada'].join('\n'));
+    const rejects = await file('jsonl', '');
     const options = ['--create', '--erasable', '--key-id', 'person', '--rejects', rejects];
     await succeeded(runLoad(at, path, 'people', options));
     const keys = [];
@@ -36,8 +27,8 @@ describe('npm run load of rows under keys', () => {
 
   it('rejects a row without the field of its key, and takes null for no key', async () => {
     const rows = [{ vector: [0] }, { vector: [1], person: null }, { vector: [2], person: KEY }];
-    const path = await rig.file('jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
-    const rejects = await rig.file('jsonl', '');
+    const path = await file('jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+    const rejects = await file('jsonl', '');
     await succeeded(runLoad(at, path, 'people', ['--create', '--key-id', 'person', '--rejects', rejects]));
     const { records } = (await at.rw.get('/v1/records?collection=people')).body;
     expect(records.map((record: { key_id?: string }) => record.key_id)).to.deep.equal([undefined, KEY]);
@@ -48,7 +39,7 @@ describe('npm run load of rows under keys', () => {
   });
 
   it('refuses --erasable for a collection that was made without it', async () => {
-    const path = await rig.file('csv', 'vector\n1');
+    const path = await file('csv', 'vector\n1');
     await succeeded(runLoad(at, path, 'people', ['--create']));
     const command = runLoad(at, path, 'people', ['--create', '--erasable']);
     expect((await command.waitForEnd()).code, command.output).to.equal(1);

@@ -9,8 +9,9 @@ import { expect } from 'chai';
 import { guarded } from '../../scripts/local/supervisor/guarded.js';
 import { freePort } from '../support/launch/freePort.js';
 import { Mcp } from '../support/launch/mcp.js';
+import { sharedService } from '../support/launch/modes.js';
 import { launchNode } from '../support/launch/process.js';
-import { type Project, Service } from '../support/launch/service.js';
+import type { Project } from '../support/launch/service.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const COMMAND = join(ROOT, 'dist/scripts/mcp.js');
@@ -36,13 +37,9 @@ const withoutNull = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, item: unknown) => (item === null ? undefined : item)));
 
 describe('npm run mcp', () => {
-  let service: Service;
+  const service = sharedService('standalone');
   let project: Project;
   const open: (() => Promise<unknown>)[] = [];
-  before(async () => {
-    service = await Service.start('standalone');
-  });
-  after(() => service.stop());
   beforeEach(async () => {
     project = await service.newProject();
     await project.rw.post('/v1/namespaces', { name: 'birds', dimension: 2, metric: 'squared_l2' });

@@ -5,7 +5,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { ANSWER_BYTES_MAX } from '../../scripts/mcp/fitted.js';
 import { Mcp } from '../support/launch/mcp.js';
-import { type Project, Service } from '../support/launch/service.js';
+import { sharedService } from '../support/launch/modes.js';
+import type { Project } from '../support/launch/service.js';
 import { ROOT } from '../support/sourceTree.js';
 
 type Node = Readonly<Record<string, unknown>>;
@@ -41,22 +42,18 @@ function assertAccepted(node: Node, path: string, isTyped: boolean): void {
 }
 
 describe('answers of npm run mcp', () => {
-  let service: Service;
+  const service = sharedService('standalone');
   let project: Project;
   let mcp: Mcp;
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: false });
   const schemas = new Map<string, Node>();
   before(async () => {
-    service = await Service.start('standalone');
     project = await service.newProject();
     const args = [join(ROOT, 'dist/scripts/mcp.js'), '--url', service.url, '--write'];
     mcp = await Mcp.start(process.execPath, args, project.rw.key!);
     for (const { name, outputSchema } of (await mcp.client.listTools()).tools) schemas.set(name, outputSchema as Node);
   });
-  after(async () => {
-    await mcp.client.close();
-    await service.stop();
-  });
+  after(() => mcp.client.close());
 
   /** The structured answer equals the text, has at most the stated size, and fits the schema of the tool. */
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape right after reading it

@@ -104,24 +104,10 @@ export function inBothModesAndThroughClient(title: string, routes: readonly Pack
 
 function inMode(title: string, mode: Mode, tests: Tests, shared = usual): void {
   describe(title, () => {
-    shared.register(mode);
     const own: Service[] = [];
     let restarted: Promise<Service> | undefined;
-    let service: Service | undefined;
-    const handle = new Proxy({ mode } as Service, {
-      get: (target, property) => {
-        if (property === 'mode') return mode;
-        const real = service ?? target;
-        const value: unknown = Reflect.get(real, property, real);
-        return typeof value === 'function' ? value.bind(real) : value;
-      },
-    });
-    before(async function () {
-      const reason = shared === usual ? undefined : await whyNoUws();
-      if (reason !== undefined) skip(this, reason);
-      service = await shared.get(mode);
-    });
-    after(() => Promise.all([shared.leave(mode), ...own.map((one) => one.stop())]));
+    const service = handleOf(mode, shared);
+    after(() => Promise.all(own.map((one) => one.stop())));
     const start = async (settings: Settings): Promise<Service> => {
       const one = await Service.start(mode, { ...shared.settings, ...settings });
       own.push(one);
@@ -131,7 +117,32 @@ function inMode(title: string, mode: Mode, tests: Tests, shared = usual): void {
       restarted ??= start({});
       return restarted;
     };
-    tests(handle, { start, restartable });
+    tests(service, { start, restartable });
+  });
+}
+
+/**
+ * The service that suites with the usual settings share: registers its hooks in the current suite. Only tests and hooks
+ * may use it; its `mode` is known earlier. Other suites must find it running and whole.
+ */
+export const sharedService = (mode: Mode): Service => handleOf(mode, usual);
+
+function handleOf(mode: Mode, shared: SharedServices): Service {
+  let service: Service | undefined;
+  shared.register(mode);
+  before(async function () {
+    const reason = shared === usual ? undefined : await whyNoUws();
+    if (reason !== undefined) skip(this, reason);
+    service = await shared.get(mode);
+  });
+  after(() => shared.leave(mode));
+  return new Proxy({ mode } as Service, {
+    get: (target, property) => {
+      if (property === 'mode') return mode;
+      const real = service ?? target;
+      const value: unknown = Reflect.get(real, property, real);
+      return typeof value === 'function' ? value.bind(real) : value;
+    },
   });
 }
 
