@@ -237,9 +237,12 @@ describe('npm start', () => {
         expect(await refusal(mode, { VOUCH_PORT: String(takenPort) })).to.match(
           /port \d+ of 127.0.0.1 is in use; .*VOUCH_PORT/,
         );
-        expect(await refusal(mode, { VOUCH_DATA_DIR: join(folder, 'file', 'data') })).to.match(
-          /cannot be written .*VOUCH_DATA_DIR/,
-        );
+        const inner = join(folder, 'outer', mode);
+        const refused = await refusal(mode, { VOUCH_PORT: String(takenPort), VOUCH_DATA_DIR: inner });
+        expect(refused).to.match(/^✘ start +port/);
+        expect(existsSync(join(folder, 'outer')), 'the folder above the data folder').to.equal(false);
+        for (const unwritable of [join(folder, 'file', 'data'), join(folder, 'file', 'data', 'inner')])
+          expect(await refusal(mode, { VOUCH_DATA_DIR: unwritable })).to.match(/cannot be written .*VOUCH_DATA_DIR/);
         expect(await refusal(mode, { VOUCH_HOST: '203.0.113.1', VOUCH_INSECURE_HTTP: 'true' })).to.match(
           /not an address of this machine; set VOUCH_HOST/,
         );

@@ -1,10 +1,10 @@
 /** Runs a command that serves until it is stopped by a signal. */
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { strayWarnings } from '../../../config/load.js';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { deleteEmptyDirectory, ifThere } from '../../../shared/files/durable.js';
+import { deleteEmptyDirectory, ifThere, isThere } from '../../../shared/files/durable.js';
 import { releaseMemoryAtRest } from '../../../shared/process/memoryAtRest.js';
 import { isDefect } from '../../terminal/commandLine.js';
 import { say } from '../../terminal/line.js';
@@ -47,6 +47,9 @@ export async function runService(service: Service, show?: Show): Promise<void> {
       process.exit(EXIT_INTERRUPTED);
     },
   );
+  const { dataDir } = service.config;
+  // An unreadable path is reported by the start itself.
+  const made = await firstMissing(dataDir).catch(() => dataDir);
   try {
     const up = await service.start(interrupted.signal);
     await welcome(up, service.config);
@@ -58,7 +61,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
     say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
     await service.stop();
     // An error is ignored, since the data folder itself may have failed.
-    await deleteEmptyTree(service.config.dataDir).catch(() => {});
+    await deleteEmptyTree(made).catch(() => {});
     process.exit(1);
   }
 }
@@ -74,6 +77,12 @@ async function stopAndExit(service: Service): Promise<void> {
     service.kill();
     process.exit(1);
   }
+}
+
+/** Returns the uppermost folder of the path that is missing, or the path itself. */
+async function firstMissing(path: string): Promise<string> {
+  const above = dirname(path);
+  return above === path || (await isThere(above)) ? path : firstMissing(above);
 }
 
 /** Deletes the folder if it is empty, after the empty folders in it. */
