@@ -1,3 +1,4 @@
+/** Gets pages of processes on this machine: health, metrics and the status of NATS servers. */
 import { get } from 'node:http';
 import { get as getByTls } from 'node:https';
 

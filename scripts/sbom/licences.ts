@@ -1,3 +1,4 @@
+/** The licences in a bill of materials, as lines for a person. */
 import { tableLines } from '../terminal/table.js';
 import type { Bill, Component, Licence } from './bill.js';
 

@@ -1,3 +1,4 @@
+/** Progress of long work: a bar on a terminal, a few plain lines elsewhere. */
 import { SingleBar } from 'cli-progress';
 import { systemClock } from '../../shared/clock.js';
 import { formatLine, grouped, say, seconds, takeLastLine } from './line.js';

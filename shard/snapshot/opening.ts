@@ -1,3 +1,4 @@
+/** Sources of the opening of one collection: its log, its snapshots and the keys of its contents. */
 import { setMaxListeners } from 'node:events';
 import { systemClock } from '../../shared/clock.js';
 import { genesisOf } from '../../shared/log/event.js';

@@ -1,3 +1,4 @@
+/** Services for snapshots that all collections of one shard share. */
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';

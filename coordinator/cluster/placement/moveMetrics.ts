@@ -1,3 +1,4 @@
+/** Metrics of moves and failovers: how many begin, how each ends, and how long it takes. */
 import type { Metrics } from '../../../shared/metrics/metrics.js';
 
 export type MoveKind = 'warm' | 'cold' | 'failover';

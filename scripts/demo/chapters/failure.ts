@@ -1,3 +1,4 @@
+/** Chapter of the demo: a shard is killed, its collection recovers, and nothing is lost. */
 import { isDeepStrictEqual } from 'node:util';
 import type { MultiSearchResponse, PartialFailure } from '../../../client/index.js';
 import { systemClock } from '../../../shared/clock.js';

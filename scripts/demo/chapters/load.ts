@@ -1,3 +1,4 @@
+/** Chapter of the demo: two collections are made and filled with digits. */
 import { quantise } from '../../../shared/fixedPoint.js';
 import { grouped } from '../../terminal/line.js';
 import { type Progress, withProgress } from '../../terminal/progress.js';

@@ -1,3 +1,4 @@
+/** Chapter of the demo: a write with its receipt, which is verified, altered and refused. */
 import {
   type InsertResponse,
   type Receipt,

@@ -1,3 +1,4 @@
+/** Chapter of the demo: searches in one collection and in several, compared with an exact search here. */
 import { isDeepStrictEqual } from 'node:util';
 import type { MultiSearchResponse } from '../../../client/index.js';
 import { systemClock } from '../../../shared/clock.js';

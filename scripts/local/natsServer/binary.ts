@@ -1,3 +1,4 @@
+/** A program of nats-server on this machine, and its version. */
 import { isRecentEnough } from '../../../shared/nats/serverVersion.js';
 import { runProgram } from './program.js';
 

@@ -1,3 +1,7 @@
+/**
+ * The rows of a graph by equal vectors: tables over the MurmurHash3 of the components as the graph stores them. To find the rows of
+ * a vector takes one hash of it, and a few places of one table.
+ */
 import { PagedInts } from '../../kernel/pagedInts.js';
 
 export const NONE = -1;
