@@ -46,6 +46,9 @@ const PARAMETERS_MAX = 5;
 /** What is longer today: `path` or `path function` → lines. A figure may only go down, and must, when the code has. */
 const TOO_LONG_TODAY: Readonly<Record<string, number>> = {};
 
+/** Files that the build makes, and a program that only writes what tests compare with the tables. */
+const UNPROVEN = /^client\/contract\/|^scripts\/docs\.ts$/;
+
 /** What runs in a checkout alone, where the packages of development are. */
 const FOR_DEVELOPMENT = /^(?:bench\/|client\/|scripts\/(?:demo|docs|mcp|sbom)\b)/;
 /** A version, perhaps of a package under another name. */
@@ -53,8 +56,8 @@ const EXACT = /^(?:npm:.+@)?\d+\.\d+\.\d+$/;
 
 const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|misc|stuff|lib)$/i;
 
-const { unitTests } = (await import(pathToFileURL(join(ROOT, 'scripts', 'setup', 'unitTests.mjs')).href)) as {
-  unitTests: (root: string) => { readonly test: string; readonly proves: readonly string[] }[];
+const { provingTests } = (await import(pathToFileURL(join(ROOT, 'scripts', 'setup', 'provingTests.mjs')).href)) as {
+  provingTests: (root: string) => { readonly test: string; readonly proves: readonly string[] }[];
 };
 
 const sources = readSources();
@@ -248,13 +251,25 @@ describe('tidy', () => {
   });
 
   it('each unit test mirrors a file by folder and name, or names existing files in its first lines', () => {
-    const tests = unitTests(ROOT);
-    expect(tests.length).to.be.above(200);
-    expect(tests.filter(({ proves }) => proves.length === 0).map(({ test }) => test)).to.deep.equal([]);
+    const tests = provingTests(ROOT);
+    const units = tests.filter(({ test }) => test.startsWith('test/unit/'));
+    expect(units.length).to.be.above(200);
+    expect(units.filter(({ proves }) => proves.length === 0).map(({ test }) => test)).to.deep.equal([]);
     const missing = tests.flatMap(({ test, proves }) =>
       proves.filter((path) => !existsSync(join(ROOT, path))).map((path) => `${test} names ${path}`),
     );
     expect(missing).to.deep.equal([]);
+  });
+
+  it('each file of the product with code is proven by a test that mirrors it or names it', () => {
+    const proven = new Set(provingTests(ROOT).flatMap(({ proves }) => proves));
+    const isProven = (path: string): boolean =>
+      proven.has(path) || [...proven].some((folder) => folder.endsWith('/') && path.startsWith(folder));
+    const unproven = product
+      .filter(({ path, folder }) => folder !== 'bench' && !UNPROVEN.test(path) && !isProven(path))
+      .filter(({ functions, calls }) => functions.length + calls.length > 0)
+      .map(({ path }) => path);
+    expect(unproven).to.deep.equal([]);
   });
 
   it('every source file is an entry or is imported by the product', () => {

@@ -5,9 +5,9 @@
 import { parseArgs } from 'node:util';
 import { checkTypes, format, lint } from './checks.mjs';
 import { SetupError } from './command.mjs';
+import { testsProving } from './provingTests.mjs';
 import { note } from './steps.mjs';
 import { areSome, runTests, SUITES, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
-import { unitTestsOf } from './unitTests.mjs';
 
 /** Error of wrong arguments, before a program was started. */
 export class UsageError extends SetupError {}
@@ -31,18 +31,18 @@ const NO_ARGUMENTS = { options: {}, positionals: 0 };
 
 const CHECKED_FIRST = [SUITES.short, SUITES.all];
 
-/** A named file that is not a test. It stands for the unit tests that prove it. */
+/** A named file that is not a test. It stands for the tests that prove it. */
 const TESTED_FILE = /^(?!.*\.test\.[jt]s$)(?!(?:\.\/)?dist\/)[\w./-]+\.[a-z]\w*$/;
 
-/** Replaces the names of tested files by their unit tests. */
+/** Replaces the names of tested files by the tests that prove them. */
 function testsNamedBy(args, root) {
   const { tokens } = parseArgs({ args, options: TEST_OPTIONS, allowPositionals: true, tokens: true });
   const named = new Set(tokens.filter(({ kind }) => kind === 'positional').map(({ index }) => index));
   return args.flatMap((argument, index) => {
     if (!named.has(index) || !TESTED_FILE.test(argument)) return argument;
-    const found = unitTestsOf(root, argument.replace(/^\.\//, ''));
-    if (found.length === 0) throw new SetupError(`No unit test proves ${argument}.`);
-    for (const test of found) note('unit test', test);
+    const found = testsProving(root, argument.replace(/^\.\//, ''));
+    if (found.length === 0) throw new SetupError(`No test proves ${argument}.`);
+    for (const test of found) note('test', test);
     return found;
   });
 }

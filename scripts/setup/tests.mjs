@@ -23,7 +23,7 @@ export const TEST_OPTIONS = {
 };
 
 export const TEST_USAGE = `FILE is a source or a compiled file below test/, or a pattern of them; without one the whole suite runs. Any other file, such as
-shard/state/commitBuilder.ts, stands for the unit tests that prove it.
+shard/state/commitBuilder.ts, stands for the tests that prove it.
 
   --grep WORDS, -g    tests whose name matches this regular expression
   --fgrep WORDS, -f   tests whose name holds these words

@@ -1,3 +1,4 @@
+// Covers: scripts/local/natsServer/prepareStore.ts, shared/nats/roles.ts
 /**
  * Rights of each role at the NATS servers of a cluster. Every subject of JetStream and Vouch is tried in each role,
  * directly and by detours.

@@ -1,3 +1,4 @@
+// Covers: scripts/monitor/monitor.ts
 /** A witness that answers badly delays neither the service log nor requests for its proofs. */
 import { generateKeyPairSync } from 'node:crypto';
 import { request } from 'node:http';

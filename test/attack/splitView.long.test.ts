@@ -1,3 +1,5 @@
+// Covers: scripts/monitor.ts, scripts/monitor/monitor.ts, scripts/witness.ts, scripts/witness/request.ts
+// Covers: scripts/witness/server.ts
 /**
  * Attacks by a holder of the signing key, the data folder or the network of the service log, and how they are found.
  */

@@ -1,3 +1,5 @@
+// Covers: scripts/backup/, scripts/export.ts, scripts/import.ts, scripts/service/target.ts, coordinator/contract/backup.ts
+// Covers: coordinator/handlers/exports.ts
 /** `npm run export` and `npm run import` between services, with kills, tampering and limits. */
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// Covers: scripts/cluster.ts, scripts/local/clusterView/clusterShow.ts
 /** `npm run cluster` as users run it, without a terminal: three NATS servers, two coordinators, three shards. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

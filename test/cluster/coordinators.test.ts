@@ -1,3 +1,4 @@
+// Covers: coordinator/coordinator.ts, coordinator/main.ts
 /**
  * Several coordinators of one cluster, as real processes: each knows what another has learned, and they count together.
  */

@@ -1,3 +1,4 @@
+// Covers: scripts/demo.ts, scripts/demo/
 /** `npm run demo` as newcomers run it, without a terminal. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

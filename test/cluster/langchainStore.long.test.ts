@@ -1,3 +1,4 @@
+// Covers: scripts/backup/writeStore.ts, scripts/service/collections.ts, scripts/setup/hnswlib.mjs
 /**
  * Stores of LangChain.js, written and loaded by its own `HNSWLib`. The test installs it, because it is too large for
  * the checkout.

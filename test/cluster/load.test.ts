@@ -1,3 +1,5 @@
+// Covers: scripts/load.ts, scripts/load/namedFields.ts, scripts/load/report.ts, scripts/load/request.ts
+// Covers: scripts/load/target.ts, scripts/terminal/progress.ts
 /** `npm run load` to a service: files, interrupted loads, rows that do not fit, and other services. */
 import { access, appendFile, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -1,3 +1,4 @@
+// Covers: shard/node/logWatch.ts
 /** Logs removed from JetStream: no answer pretends that they never existed. */
 import { truncate } from 'node:fs/promises';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: scripts/mcp.ts, scripts/mcp/
 /** `npm run mcp`, tested with a client of the Model Context Protocol and real processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Covers: scripts/mcp/
 /** Schemas and sizes of the answers of `npm run mcp`, with real processes. */
 
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/placement/placementView.ts
 /** Shards that join, leave and die while clients write and search: the effects for clients. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: scripts/vouch.ts
 /** The package made by `npm pack`, in an empty folder. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/reports/logSources.ts, coordinator/serviceLog/serviceLog.ts
 /** The service log of a cluster: its readers at any coordinator, and its writers. */
 import { expect } from 'chai';
 import { BUCKETS } from '../../shared/bucket/buckets.js';

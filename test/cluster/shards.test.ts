@@ -1,3 +1,5 @@
+// Covers: coordinator/cluster/reports/clusterHealth.ts, shard/main.ts, shard/node/shardNode.ts, shard/shard.ts
+// Covers: shared/process/process.ts, shared/platform/clusterProcess.ts
 /** Processes that stop, hang, die and come back while the service is in use. */
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';

@@ -1,3 +1,9 @@
+// Covers: scripts/keys.ts, scripts/keys/store.ts, scripts/local/page.ts, scripts/local/port.ts
+// Covers: scripts/local/supervisor/clusterService.ts, scripts/local/supervisor/fleet.ts
+// Covers: scripts/local/supervisor/preflight.ts, scripts/local/supervisor/ready.ts
+// Covers: scripts/local/supervisor/runtimeFile.ts, scripts/local/supervisor/service.ts
+// Covers: scripts/local/supervisor/standaloneService.ts, scripts/local/supervisor/watchdog.ts
+// Covers: scripts/local/supervisor/welcome.ts, scripts/standalone.ts, scripts/start.ts, shared/logger.ts
 /** The commands of users, `npm start` and its like, as real processes. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

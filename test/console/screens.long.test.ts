@@ -1,3 +1,4 @@
+// Covers: console/, scripts/setup/browser.mjs
 /** Words and shapes of the console's screens, in a real browser, on a desktop and on a phone. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,3 +1,5 @@
+// Covers: coordinator/access/, coordinator/contract/access.ts, coordinator/handlers/access.ts
+// Covers: shard/access/collectionAccess.ts, shared/model/readAudit.ts, shared/protocol/access.ts
 /** The access log of a collection over HTTP: every read is an entry, with who asked, what was answered, and from which state. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

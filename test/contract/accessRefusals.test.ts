@@ -1,3 +1,4 @@
+// Covers: coordinator/access/
 /** The access log of a collection over HTTP: the entries of refused requests. */
 import { expect } from 'chai';
 import type { Client } from '../support/launch/client.js';

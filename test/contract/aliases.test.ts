@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/aliases.ts
 /** Aliases: they are accepted wherever a collection's name is, and can be moved. */
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';

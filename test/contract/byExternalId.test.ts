@@ -1,3 +1,4 @@
+// Covers: coordinator/body/recordNames.ts
 /** Single records by their external ids, over HTTP: reads, changes, deletions, searches, and nodes of the graph. */
 import { expect } from 'chai';
 import { answered, refused } from '../support/launch/answers.js';

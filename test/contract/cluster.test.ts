@@ -1,3 +1,5 @@
+// Covers: coordinator/cluster/members/presence.ts, coordinator/cluster/reports/clusterView.ts
+// Covers: coordinator/handlers/cluster.ts, shared/version.ts
 /** `GET /v1/cluster`: administrators see the cluster, and no collection of another project. */
 import { expect } from 'chai';
 import { inBothModes } from '../support/launch/modes.js';

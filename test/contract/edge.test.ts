@@ -1,3 +1,6 @@
+// Covers: coordinator/edge.ts, coordinator/handlers/console.ts, coordinator/handlers/keys.ts
+// Covers: coordinator/http/edgeMetrics.ts, shared/metrics/processMetrics.ts, coordinator/http/admission.ts
+// Covers: coordinator/http/failureLog.ts, coordinator/http/requestIds.ts, coordinator/http/route.ts
 /** The HTTP edge: keys, scopes, paths, bodies, headers, capacity and rate limits. */
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: coordinator/body/payload.ts, coordinator/contract/encrypted.ts, coordinator/handlers/encrypted.ts
 /** Encrypted records over HTTP: inserts, reads, shreds, and keys of projects. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';

@@ -1,3 +1,4 @@
+// Covers: shard/vault/vaultCalls.ts
 /**
  * Searches every byte of the data folder, of the server's store and of memory, and every log line, before and after a
  * shred.

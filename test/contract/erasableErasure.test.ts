@@ -1,3 +1,4 @@
+// Covers: shard/follow/followersErased.ts, shard/node/pendingShreds.ts, shared/log/erasedContents.ts
 /** Searches every stored byte for the content of a record under a key, and for its key, before and after a shred. */
 import { createHmac } from 'node:crypto';
 import { readdir } from 'node:fs/promises';

@@ -1,3 +1,5 @@
+// Covers: coordinator/body/erasures.ts, coordinator/contract/erasures.ts, shard/proof/erasures.ts, shard/records/keysOf.ts
+// Covers: shard/vault/certificate.ts, verifier/erasure.ts, client/erasures.ts
 /** Certificates of erasure: what they say, that every forged field is found, and what a request refuses. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

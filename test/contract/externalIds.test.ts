@@ -1,3 +1,4 @@
+// Covers: shard/state/externalIds.ts
 /** Upserts under external ids, and deletions of many records, over HTTP. */
 import { expect } from 'chai';
 import { verifyReceipt } from '../../verifier/receipt.js';

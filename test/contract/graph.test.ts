@@ -1,3 +1,4 @@
+// Covers: coordinator/contract/graph.ts, coordinator/handlers/graph.ts
 /** A collection's graph over HTTP: nodes, edges, walks and refusals. */
 import { expect } from 'chai';
 import { verifyReceipt } from '../../verifier/receipt.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/idempotencyKey.ts
 /** The header `Idempotency-Key`: a repeated request is done once, or refused where that is impossible. */
 import { expect } from 'chai';
 import { hash } from '../../shared/hashing/hash.js';

@@ -1,3 +1,4 @@
+// Covers: shared/registry/keyCollections.ts
 /** Keys that are limited to collections, over HTTP: what they may use and see, and that every entrance refuses the rest. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';

@@ -1,3 +1,4 @@
+// Covers: shard/state/planPatches.ts
 /** Merge patches of metadata, of one record and of many, over HTTP. */
 import { expect } from 'chai';
 import { answered, refused } from '../support/launch/answers.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/contract/refusal.ts, coordinator/contract/validationMessages.ts
 /** Misspelt field names, where ignoring them would do something that is hard to undo. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';

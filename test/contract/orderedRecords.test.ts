@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/recordReads.ts
 /** Pages of records in the order of a metadata value, over HTTP and compared with a simple sort. */
 import { expect } from 'chai';
 import type { Json } from '../../shared/model/filter.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/contract/proofs.ts, coordinator/handlers/proofs.ts
 /** Proofs over HTTP: their content, their independent verification, and their permanence. */
 import { createPublicKey, verify } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';

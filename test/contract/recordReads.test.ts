@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/recordJson.ts, coordinator/handlers/recordReads.ts
 /** Pages of records, records by id, counts and values of a key, over HTTP and compared with simple loops. */
 import { expect } from 'chai';
 import { quantise } from '../../shared/fixedPoint.js';

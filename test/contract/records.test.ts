@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/records.ts
 /** Records over HTTP: inserts, batches, reads, changes and deletions. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';

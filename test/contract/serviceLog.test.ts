@@ -1,3 +1,5 @@
+// Covers: coordinator/handlers/serviceLog.ts, coordinator/serviceLog/published.ts, coordinator/serviceLog/serviceLog.ts
+// Covers: verifier/tlog/logged.ts
 /** The service log over HTTP, as tools for transparency logs read it, and the proofs that end in it. */
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: shard/snapshot/readWorker.ts
 /** Restarts over HTTP, by kill -9, of a service that makes snapshots constantly. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

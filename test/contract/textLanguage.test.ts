@@ -1,3 +1,4 @@
+// Covers: shared/log/genesisText.ts
 /** Collections whose texts are in a language. */
 import { expect } from 'chai';
 import { LANGUAGES } from '../../shared/model/textLanguage.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/proofs.ts
 /** The timeline over HTTP: every event once, in order, by time and in pages. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';

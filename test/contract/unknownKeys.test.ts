@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/deletion/keyEntries.ts, coordinator/cluster/deletion/unknownKeys.ts
 /** Shreds of keys that never were in the vault: the entries they leave, and their limit per project. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

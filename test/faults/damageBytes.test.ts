@@ -1,3 +1,4 @@
+// Covers: shared/model/damage.ts
 /**
  * Flips a bit in one of eight bytes of every file of a small data folder, and cuts the file off at one of 36. Nothing
  * wrong is served, damage is reported and left in place, and everything else is served. Files of collections are

@@ -1,3 +1,4 @@
+// Covers: shared/bucket/buckets.ts, shared/nats/denials.ts, shared/nats/lastingStream.ts
 /** Operations that streams deny to every login: streams that Vouch makes, and older ones, which did not deny them before. */
 import { expect } from 'chai';
 import {

@@ -1,3 +1,4 @@
+// Covers: shared/vault/jetStreamVault.ts, shared/vault/vaultMessages.ts
 /** The vault in JetStream over a real nats-server: the suite of every vault, and what only this one guarantees. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';

@@ -1,3 +1,5 @@
+// Covers: shared/nats/natsConnection.ts, shared/nats/natsDelivery.ts, shared/nats/natsError.ts
+// Covers: shared/transport/askingAfter.ts
 /** The cluster platform while connections break and nats-server is killed. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../shared/bucket/bucket.js';

@@ -1,3 +1,5 @@
+// Covers: scripts/local/natsServer/users.ts, shared/nats/loginRefused.ts, shared/nats/natsAddress.ts
+// Covers: shared/nats/natsLogin.ts, shared/nats/nkeys.ts, shared/nats/serverInfo.ts
 /** How a process logs in to nats-server, and what it reports if it is refused. */
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';

@@ -1,3 +1,8 @@
+// Covers: shared/bucket/nats.ts, shared/log/eventLog.ts, shared/log/jetStream.ts, shared/log/jetStreamLog.ts
+// Covers: shared/log/jetStreamMessages.ts, shared/log/jetStreamStreams.ts
+// Covers: shared/platform/natsPlatform.ts, shared/platform/natsServers.ts, shared/platform/natsService.ts
+// Covers: shared/transport/nats.ts, shared/transport/natsRequests.ts, shared/transport/natsServing.ts
+// Covers: shared/transport/transport.ts
 /** The cluster platform over a real nats-server: the suites of every platform, and what only this one guarantees. */
 import { expect } from 'chai';
 import { connect, headers } from 'nats';

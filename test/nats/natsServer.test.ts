@@ -1,3 +1,7 @@
+// Covers: scripts/local/natsServer/binary.ts, scripts/local/natsServer/find.ts, scripts/local/natsServer/program.ts
+// Covers: scripts/local/natsServer/serverConfig.ts, scripts/local/natsServer/serverPlan.ts
+// Covers: scripts/local/natsServer/sources.ts, scripts/setup/natsServer.mjs, shared/nats/replicaWarning.ts
+// Covers: shared/nats/serverVersion.ts
 /** Finding, configuring and running nats-server. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Covers: shared/vault/seal.ts, shared/vault/sealReplica.ts, shared/vault/sealStreams.ts, shared/vault/seals.ts
 /**
  * The vault over three nats-servers: every byte of every server's folder is searched right after a key was erased. Some
  * servers are cut off from the vault, or killed.

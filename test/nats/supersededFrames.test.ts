@@ -1,3 +1,4 @@
+// Covers: shared/log/supersededFrames.ts
 /** Superseded frames in a log, which servers before 2.12 could store. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';

@@ -1,3 +1,4 @@
+// Covers: shared/vault/entryCodec.ts
 /** A nats-server that is killed in the middle of an erasure: the message is deleted, and its bytes stay in the file. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 // Covers: client/vouch.ts, client/accessLog.ts, client/collection.ts, client/graph.ts, client/exports.ts
+// Covers: client/exportLog.ts, client/insertMany.ts, client/recordName.ts
 /**
  * The methods of the client package against the operations of the OpenAPI document: each operation has a method that
  * requests it.

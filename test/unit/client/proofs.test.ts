@@ -1,3 +1,4 @@
+// Covers: client/pinnedCheckpoints.ts
 /**
  * Verification of receipts, checkpoints and consistency proofs by the client, and its pinned checkpoints of a collection's
  * history.

@@ -1,4 +1,4 @@
-// Covers: client/http.ts, client/spelling.ts, client/values.ts, client/errors.ts
+// Covers: client/http.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
 /** Requests of the client package, their retries and their errors, against a scripted server. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Covers: config/settings.ts, config/load.ts
+// Covers: config/settings.ts, config/load.ts, config/config.ts
 /** The bounds of every setting that is a duration: a timer can wait for it. */
 import { expect } from 'chai';
 import { type Config, DURATION_MAX_MS } from '../../../config/config.js';

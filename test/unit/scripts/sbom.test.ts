@@ -1,3 +1,4 @@
+// Covers: scripts/sbom/bill.ts, scripts/sbom/licences.ts, scripts/setup/bundledPackages.mjs
 /**
  * The bill of materials of `npm run sbom`: its entries, and that its hashes equal those of the files and of the lock
  * file.

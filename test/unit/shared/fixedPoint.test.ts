@@ -1,3 +1,4 @@
+// Covers: shared/limits.ts, verifier/storedVector.ts
 import { expect } from 'chai';
 import {
   dequantise,

@@ -1,5 +1,5 @@
-// Covers: verifier/log.ts, verifier/receipt.ts, verifier/receiptEvent.ts, verifier/alteration.ts
-// Covers: verifier/recordJson.ts, scripts/verify/
+// Covers: verifier/log.ts, verifier/receipt.ts, verifier/receiptEvent.ts, verifier/alteration.ts, verifier/recordJson.ts
+// Covers: scripts/verify/, verifier/json.ts, verifier/records.ts
 /**
  * Forgeries by an attacker who can rewrite everything except the auditor's own files, and cannot find a hash collision.
  */

@@ -1,4 +1,4 @@
-// Covers: verifier/checkpoint.ts
+// Covers: verifier/checkpoint.ts, verifier/signedText.ts
 import { expect } from 'chai';
 import { verifyCheckpoint } from '../../../verifier/checkpoint.js';
 import { flippedCheckpoints } from '../../support/rigs/flippedCheckpoints.js';

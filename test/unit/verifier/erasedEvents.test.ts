@@ -1,3 +1,4 @@
+// Covers: verifier/bytes.ts
 import { expect } from 'chai';
 import { fromHex } from '../../../verifier/bytes.js';
 import { ErasedEvents } from '../../../verifier/erasedEvents.js';

@@ -1,4 +1,5 @@
-// Covers: verifier/log.ts, verifier/replay.ts, verifier/events.ts
+// Covers: verifier/log.ts, verifier/replay.ts, verifier/events.ts, verifier/graph.ts, verifier/leaves.ts
+// Covers: verifier/reading.ts
 /** Logs with right checksums, chain and layout, and impossible content. */
 import { expect } from 'chai';
 import { verifyFrames } from '../../../verifier/log.js';

@@ -1,4 +1,5 @@
 // Covers: docs/formats.md, shared/log/eventCodec.ts, verifier/receipt.ts, verifier/checkpoint.ts, verifier/logProofs.ts
+// Covers: verifier/tree.ts
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

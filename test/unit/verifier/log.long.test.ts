@@ -1,4 +1,5 @@
 // Covers: verifier/log.ts, verifier/frame.ts, verifier/replay.ts, verifier/source.ts, verifier/exportFile.ts
+// Covers: verifier/fileReading.ts
 import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';

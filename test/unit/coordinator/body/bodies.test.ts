@@ -1,5 +1,6 @@
 // Covers: coordinator/body/bodyPool.ts, coordinator/body/bodyWorker.ts, coordinator/body/batch.ts
-// Covers: coordinator/body/kinds.ts
+// Covers: coordinator/body/kinds.ts, coordinator/body/recordSets.ts, coordinator/body/vectors.ts
+// Covers: shared/process/workerThread.ts
 import { expect } from 'chai';
 import { BodyPool } from '../../../../coordinator/body/bodyPool.js';
 import { systemClock } from '../../../../shared/clock.js';

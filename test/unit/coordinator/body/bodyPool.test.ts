@@ -1,3 +1,4 @@
+// Covers: coordinator/body/packedBytes.ts
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';

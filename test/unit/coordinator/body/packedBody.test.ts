@@ -1,3 +1,4 @@
+// Covers: coordinator/body/packedReader.ts
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Packr, pack } from 'msgpackr';

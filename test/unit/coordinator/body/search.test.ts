@@ -1,3 +1,4 @@
+// Covers: coordinator/body/bounds.ts
 import { expect } from 'chai';
 import type { BodyBounds } from '../../../../coordinator/body/bounds.js';
 import { type BodyKind, prepareBody } from '../../../../coordinator/body/kinds.js';

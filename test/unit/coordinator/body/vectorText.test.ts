@@ -1,4 +1,5 @@
 // Covers: coordinator/body/vectorText.ts, coordinator/body/takenVectors.ts, coordinator/body/assembly/index.ts
+// Covers: shared/webAssembly.ts
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { BodyBounds } from '../../../../coordinator/body/bounds.js';

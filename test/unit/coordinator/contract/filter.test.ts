@@ -1,3 +1,4 @@
+// Covers: shared/model/filter.ts
 /** The parser of `metadata_filter`: accepted filters and refusals. */
 import { expect } from 'chai';
 import { filterOf, nothingSpent } from '../../../../coordinator/contract/filter.js';

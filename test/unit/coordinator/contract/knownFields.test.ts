@@ -1,5 +1,5 @@
-// Covers: coordinator/contract/knownFields.ts, coordinator/contract/acceptedFields.ts
-// Covers: coordinator/contract/otherNames.ts, coordinator/contract/spelling.ts
+// Covers: coordinator/contract/knownFields.ts, coordinator/contract/acceptedFields.ts, coordinator/contract/otherNames.ts
+// Covers: coordinator/contract/spelling.ts, coordinator/contract/schemas.ts
 import { expect } from 'chai';
 import { ACCEPTED_FIELDS, REFUSED_FIELDS } from '../../../../coordinator/contract/acceptedFields.js';
 import { assertKnownFields, namesOf } from '../../../../coordinator/contract/knownFields.js';

@@ -1,3 +1,5 @@
+// Covers: coordinator/contract/publishedSchemas.ts, coordinator/contract/records.ts, coordinator/contract/search.ts
+// Covers: coordinator/contract/service.ts, coordinator/contract/values.ts, shared/model/indexKinds.ts
 import { expect } from 'chai';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { openApi } from '../../../../coordinator/contract/openapi.js';

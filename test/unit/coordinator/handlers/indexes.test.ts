@@ -1,4 +1,4 @@
-// Covers: coordinator/handlers/collections.ts, coordinator/contract/collections.ts
+// Covers: coordinator/handlers/collections.ts, coordinator/contract/collections.ts, shared/model/indexSpec.ts
 /** The index endpoints over a fake backend: refusals, calls to shards, and answers. */
 import { expect } from 'chai';
 import type { IndexSpec } from '../../../../shared/model/indexSpec.js';

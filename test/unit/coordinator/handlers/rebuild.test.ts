@@ -1,3 +1,4 @@
+// Covers: coordinator/handlers/projectHold.ts
 /** The rebuild of a project: its hold on the writes, and the release on every path. */
 import { expect } from 'chai';
 import { HOLD_TIMES, ProjectHold } from '../../../../coordinator/handlers/projectHold.js';

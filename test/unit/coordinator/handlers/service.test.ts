@@ -1,3 +1,4 @@
+// Covers: coordinator/http/sharedAnswer.ts
 /** The routes without a project: health, metrics and the OpenAPI document. */
 import { createServer } from 'node:net';
 import { expect } from 'chai';

@@ -1,4 +1,5 @@
 // Covers: coordinator/http/requestHead.ts, coordinator/http/bodyReader.ts, coordinator/http/engine/
+// Covers: coordinator/http/router.ts
 /** Malformed HTTP requests, byte by byte: each is answered at once and has no effect. */
 import { expect } from 'chai';
 import { HostileClient } from '../../../support/launch/hostileClient.js';

@@ -1,4 +1,4 @@
-// Covers: coordinator/serviceLog/accessTrims.ts
+// Covers: coordinator/serviceLog/accessTrims.ts, shared/model/accessDay.ts
 import { expect } from 'chai';
 import { AccessTrims } from '../../../../coordinator/serviceLog/accessTrims.js';
 import { systemClock } from '../../../../shared/clock.js';

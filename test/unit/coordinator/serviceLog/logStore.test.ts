@@ -1,5 +1,5 @@
 // Covers: coordinator/serviceLog/logStore.ts, coordinator/serviceLog/entry.ts, coordinator/serviceLog/frame.ts
-// Covers: coordinator/serviceLog/tree.ts
+// Covers: coordinator/serviceLog/tree.ts, shared/hashing/u64.ts
 /** The service log as a coordinator reads it, compared with the verifier's trees and formats. */
 import { expect } from 'chai';
 import { DELETION, deletionEntry, readEntryHead } from '../../../../coordinator/serviceLog/entry.js';

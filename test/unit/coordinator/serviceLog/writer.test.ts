@@ -1,3 +1,4 @@
+// Covers: coordinator/serviceLog/census.ts
 /** The entries that the writer of the service log appends, and their times. */
 import { expect } from 'chai';
 import { configHashOf, LogWriterRig } from '../../../support/rigs/logWriterRig.js';

@@ -1,3 +1,4 @@
+// Covers: scripts/terminal/unknownWord.ts
 import { expect } from 'chai';
 import { type KeyRequest, parseKeyRequest } from '../../../../scripts/keys/request.js';
 import { UsageError } from '../../../../scripts/terminal/commandLine.js';

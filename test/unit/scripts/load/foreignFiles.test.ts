@@ -1,5 +1,5 @@
 // Covers: scripts/load/formats/parquet.ts, scripts/load/formats/parquetColumn.ts, scripts/load/formats/parquetTypes.ts
-// Covers: scripts/load/formats/npy.ts, scripts/load/vectorBytes.ts
+// Covers: scripts/load/formats/npy.ts, scripts/load/vectorBytes.ts, scripts/load/times.ts
 /** Files written by pyarrow, DuckDB and NumPy (`files/make.py`): the value that each of their types becomes. */
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';

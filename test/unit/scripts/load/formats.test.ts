@@ -1,4 +1,4 @@
-// Covers: scripts/load/formats/, scripts/load/combined.ts, scripts/load/source.ts
+// Covers: scripts/load/formats/, scripts/load/combined.ts, scripts/load/source.ts, scripts/load/json.ts
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Covers: scripts/load/loader.ts, scripts/load/rejects.ts
+// Covers: scripts/load/loader.ts, scripts/load/rejects.ts, scripts/load/progressFile.ts
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

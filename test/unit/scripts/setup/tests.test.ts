@@ -1,3 +1,4 @@
+// Covers: shared/clock.ts
 /** A run of the tests that is ended early, and its processes. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

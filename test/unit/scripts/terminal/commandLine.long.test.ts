@@ -1,3 +1,4 @@
+// Covers: shared/scheduling/mapConcurrent.ts
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

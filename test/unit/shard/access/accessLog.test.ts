@@ -1,4 +1,4 @@
-// Covers: shard/access/accessLog.ts, shared/log/accessFrame.ts, shared/log/accessTree.ts
+// Covers: shard/access/accessLog.ts, shared/log/accessFrame.ts, shared/log/accessTree.ts, verifier/access.ts
 import { expect } from 'chai';
 import { AccessLog } from '../../../../shard/access/accessLog.js';
 import { type Clock, systemClock } from '../../../../shared/clock.js';

@@ -1,4 +1,5 @@
-// Covers: shard/asOf/historicalStateCache.ts, shard/asOf/searchState.ts
+// Covers: shard/asOf/historicalStateCache.ts, shard/asOf/searchState.ts, shard/snapshot/folderSnapshots.ts
+// Covers: shard/snapshot/opening.ts
 /**
  * The cost of historical states in their thread: rebuilt once for concurrent searches, kept within a limit, aborted
  * without waiting searches.

@@ -1,4 +1,4 @@
-// Covers: shard/asOf/inMemoryView.ts, shard/asOf/historicalState.ts
+// Covers: shard/asOf/inMemoryView.ts, shard/asOf/historicalState.ts, shard/state/versionVisibility.ts
 /** Historical states answered from memory, compared with rebuilt states and with a fresh replay up to the event. */
 import { expect } from 'chai';
 import { emptyState, HistoricalState, NO_REQUESTS } from '../../../../shard/asOf/historicalState.js';

@@ -1,4 +1,5 @@
-// Covers: shard/audit/merkleTree.ts, shard/audit/merkleNode.ts, shard/audit/stateTree.ts
+// Covers: shard/audit/merkleTree.ts, shard/audit/merkleNode.ts, shard/audit/stateTree.ts, shard/audit/chunkedRows.ts
+// Covers: shard/audit/leafJournal.ts, shard/audit/pastLeaves.ts
 import { expect } from 'chai';
 import { leafHash } from '../../../../shard/audit/leaf.js';
 import { foldPath, foldWithoutLeaf } from '../../../../shard/audit/merkleNode.js';

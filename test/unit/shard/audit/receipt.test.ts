@@ -1,3 +1,4 @@
+// Covers: shard/audit/stateHash.ts
 import { expect } from 'chai';
 import { leafHash, RECORD_STATE } from '../../../../shard/audit/leaf.js';
 import { makeReceipt, type WriteFacts } from '../../../../shard/audit/receipt.js';

@@ -1,3 +1,4 @@
+// Covers: shared/registry/reservations.ts
 /** The record quota of a project whose collections are on several shards. */
 import { expect } from 'chai';
 import type { Bucket, BucketValue, Entry } from '../../../../shared/bucket/bucket.js';

@@ -1,5 +1,5 @@
 // Covers: shard/capacity/quota.ts, shard/collection/capacityReservation.ts, shard/state/growth.ts
-// Covers: shard/state/keptBytes.ts
+// Covers: shard/state/keptBytes.ts, shared/model/quotas.ts
 /** The byte quota: counted bytes, refused writes, and freed bytes. */
 import { expect } from 'chai';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';

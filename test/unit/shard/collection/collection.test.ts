@@ -1,4 +1,6 @@
-// Covers: shard/state/commitBuilder.ts
+// Covers: shard/state/commitBuilder.ts, shard/collection/analysedCall.ts, shard/collection/logReading.ts
+// Covers: shard/collection/openBytes.ts, shard/collection/openParts.ts, shard/state/keptFields.ts
+// Covers: shard/state/recordChanges.ts, shard/state/recordTable.ts
 /** A collection over local logs: order, receipts, idempotency, capacity, and equal states from equal logs. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// Covers: shard/collection/collection.ts, shard/collection/commitLoop.ts
+// Covers: shard/collection/collection.ts, shard/collection/commitLoop.ts, shard/collection/planWrite.ts
+// Covers: shard/collection/writeResult.ts
 /** A collection over a failing log: it applies nothing before it is durable, and writes nothing twice. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

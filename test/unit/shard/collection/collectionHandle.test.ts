@@ -1,3 +1,5 @@
+// Covers: shard/collection/handleState.ts, shard/collection/quarantine.ts, shard/collection/storedCounts.ts
+// Covers: shared/log/logCount.ts
 /** A handle of a collection between its states: idle, opening, open, serving, quarantined and closed. */
 import { expect } from 'chai';
 import type { Collection } from '../../../../shard/collection/collection.js';

@@ -1,5 +1,5 @@
 // Covers: shard/state/planDeletions.ts, shard/state/plannedRequests.ts, shard/state/dedupWindow.ts
-// Covers: shard/state/commitBuilder.ts
+// Covers: shard/state/commitBuilder.ts, shard/state/recordsOf.ts
 /** Deletions of many records under a request id: repeats, events in the log, and logs that contradict themselves. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

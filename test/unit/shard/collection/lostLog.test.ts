@@ -1,5 +1,5 @@
 // Covers: shard/collection/watermark.ts, shard/collection/watermarkNotes.ts, shard/collection/collectionHandle.ts
-// Covers: shard/state/truncatedLog.ts
+// Covers: shard/state/truncatedLog.ts, shared/registry/watermarks.ts
 /** Lost or shortened logs: they are never mistaken for new or shorter logs. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../coordinator/cluster/catalog/catalog.js';

@@ -1,3 +1,4 @@
+// Covers: shard/follow/appliedWaits.ts, shard/follow/comparison.ts, shard/follow/feedMessage.ts, shard/follow/freshness.ts
 /** Followers of a collection: their state, their answers, and their end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

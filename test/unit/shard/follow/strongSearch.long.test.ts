@@ -1,3 +1,4 @@
+// Covers: shard/follow/following.ts, shard/follow/readIndex.ts
 /** Strong searches at a follower: what they show, and when only the owner can answer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -1,4 +1,5 @@
-// Covers: shard/graph/graph.ts, shard/graph/graphPlan.ts, shard/graph/read.ts
+// Covers: shard/graph/graph.ts, shard/graph/graphPlan.ts, shard/graph/read.ts, shard/graph/graphRoot.ts
+// Covers: shard/graph/graphTree.ts, shard/graph/rootHistory.ts, shard/graph/walk.ts, shared/model/graph.ts
 /** The graph of a collection over local logs, compared with a plain model. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

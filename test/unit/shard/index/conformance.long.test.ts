@@ -1,5 +1,5 @@
-// Covers: shard/index/kinds.ts, shard/index/bq/, shard/index/hnsw/, shard/index/ivf/
-// Covers: shard/collection/collectionSearch.ts
+// Covers: shard/index/kinds.ts, shard/index/bq/, shard/index/hnsw/, shard/index/ivf/, shard/collection/collectionSearch.ts
+// Covers: shard/index/building.ts, shard/index/store/payloadFile.ts
 /** Every kind of index, and exact search, in one test suite. */
 import type { Floors } from '../../../support/suites/indexSubject.js';
 import { indexSuite } from '../../../support/suites/indexSuite.js';

@@ -1,4 +1,4 @@
-// Covers: shard/index/generation.ts
+// Covers: shard/index/generation.ts, shard/index/rows.ts
 /** Searches of an index by threads: the rows that they show, and when the index changes meanwhile. */
 import { expect } from 'chai';
 import { Generation } from '../../../../shard/index/generation.js';

@@ -1,3 +1,4 @@
+// Covers: shard/index/recordSet.ts
 /**
  * Records that get new vectors while an index serves: searches find the new vectors and not the old ones, and no record twice.
  */

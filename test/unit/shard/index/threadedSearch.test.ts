@@ -1,7 +1,8 @@
 // Covers: shard/index/searchQueue.ts, shard/index/batchForm.ts, shard/index/indexWork.ts, shard/index/loans.ts
 // Covers: shard/index/ivf/readLists.ts, shard/index/ivf/openLists.ts, shard/index/ivf/listsBatch.ts
-// Covers: shard/index/ivf/threadedLists.ts, shard/index/ivf/chunkMemory.ts
-// Covers: shard/index/bq/codesBatch.ts, shard/index/bq/codeTable.ts, shard/index/bq/threadedCodes.ts
+// Covers: shard/index/ivf/threadedLists.ts, shard/index/ivf/chunkMemory.ts, shard/index/bq/codesBatch.ts
+// Covers: shard/index/bq/codeTable.ts, shard/index/bq/threadedCodes.ts, shard/index/searchProgram.ts
+// Covers: shard/index/searchWorker.ts
 /** Searches of lists and of codes by threads. Those of a graph are in `hnsw/threadedSearch.test.ts`. */
 import { expect } from 'chai';
 import { SEARCH_PROGRAM } from '../../../../shard/index/searchProgram.js';

@@ -1,4 +1,5 @@
 // Covers: shard/kernel/codePlane.ts, shard/kernel/assembly/nearness.ts, shard/kernel/assembly/plane.ts
+// Covers: shard/kernel/assembly/cut.ts, shard/kernel/planeMemory.ts, shard/kernel/slotSet.ts
 /** Exact search through the codes of the rows, compared with BigInt, on data of every kind. */
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';

@@ -1,4 +1,5 @@
 // Covers: shard/kernel/exactScan.ts, shard/kernel/slicedScan.ts, shard/kernel/rowChoice.ts, shard/kernel/slotReuse.ts
+// Covers: shard/kernel/scanScratch.ts, shard/kernel/sharedScan.ts, shard/kernel/way.ts
 /** Slices, slots and memory of exact scans. `codePlane.test.ts` tests the bound by which they exclude rows. */
 import { expect } from 'chai';
 import { ExactScan } from '../../../../shard/kernel/exactScan.js';

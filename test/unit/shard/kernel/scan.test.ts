@@ -1,5 +1,8 @@
 // Covers: shard/kernel/exactScan.ts, shard/kernel/assembly/scan.ts, shard/kernel/assembly/rows.ts
 // Covers: shard/kernel/assembly/narrow.ts, shard/kernel/assembly/wide.ts, shard/kernel/assembly/nearness.ts
+// Covers: shard/kernel/assembly/consider.ts, shard/kernel/assembly/heap.ts, shard/kernel/assembly/index.ts
+// Covers: shard/kernel/assembly/lanes.ts, shard/kernel/assembly/way.ts, shard/kernel/kernel.ts
+// Covers: shard/kernel/movingScratch.ts
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { K_MAX } from '../../../../shared/limits.js';

@@ -1,3 +1,4 @@
+// Covers: shard/kernel/assembly/signs.ts, shared/seededNumbers.ts
 import { expect } from 'chai';
 import { SignCoder, SignCodes, signCodeBytes, wholeGroups } from '../../../../shard/kernel/signCodes.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';

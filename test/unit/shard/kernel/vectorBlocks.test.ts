@@ -1,3 +1,4 @@
+// Covers: shard/kernel/blockTable.ts
 import { expect } from 'chai';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';

@@ -1,3 +1,4 @@
+// Covers: shard/kernel/arena.ts
 import { expect } from 'chai';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
 import { type Region, VectorMemory } from '../../../../shard/kernel/vectorMemory.js';

@@ -1,3 +1,6 @@
+// Covers: shard/metadata/metadataObject.ts, shard/metadata/numberColumn.ts, shard/metadata/pathIndex.ts
+// Covers: shard/metadata/posting.ts, shard/metadata/selected.ts, shard/metadata/selection.ts
+// Covers: shard/metadata/sortedTerms.ts, shard/metadata/writtenSlots.ts
 /** Results of the metadata index, compared with a plain evaluation of every record's metadata. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';

@@ -1,3 +1,4 @@
+// Covers: shard/kernel/partition.ts
 import { expect } from 'chai';
 import { Prefixes } from '../../../../shard/metadata/prefixes.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';

@@ -1,3 +1,4 @@
+// Covers: shard/metadata/valueLists.ts
 import { expect } from 'chai';
 import { SlotValues } from '../../../../shard/metadata/slotValues.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';

@@ -1,3 +1,4 @@
+// Covers: shard/node/takeoverCandidates.ts
 /** A draining shard: its collections move to other shards before it ends, without a failed call. */
 
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: shard/node/beingImported.ts
 import { expect } from 'chai';
 import type { CollectionHandle } from '../../../../shard/collection/collectionHandle.js';
 import { DueRemovals } from '../../../../shard/node/dueRemovals.js';

@@ -1,4 +1,5 @@
 // Covers: shard/state/dedupWindow.ts, shard/state/collectionState.ts, shard/node/ownershipTransfer.ts
+// Covers: shard/node/casOwner.ts
 /** State of a collection besides its records, which follows from the log: a warm move does not change it. */
 import { expect } from 'chai';
 import type { Call, ResultOf, Results } from '../../../../shared/protocol/calls.js';

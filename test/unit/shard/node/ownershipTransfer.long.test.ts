@@ -1,3 +1,4 @@
+// Covers: shard/node/collectionReplica.ts, shard/node/rejoin.ts, shard/node/shardNode.ts
 /** Transfers of a collection between shards under writes and reads. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: shard/capacity/damageReports.ts
 /** The check of vault entries, which finds damage also of keys that are not used. */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Covers: shard/opening/openingNotes.ts, shard/opening/openingSteps.ts
+// Covers: shard/opening/openingNotes.ts, shard/opening/openingSteps.ts, shard/opening/openingFailures.ts
 /** Notes of a shard's openings, and the failures that are counted for abandoned notes. */
 import { expect } from 'chai';
 import { OpeningNotes } from '../../../../shard/opening/openingNotes.js';

@@ -1,3 +1,4 @@
+// Covers: shared/log/damaged.ts
 /** Order, limits, notes and refusals of the openings of a shard's collections. */
 import { expect } from 'chai';
 import type { Openings } from '../../../../shard/opening/openings.js';

@@ -1,3 +1,4 @@
+// Covers: shard/proof/checkpoint.ts, shard/proof/timeline.ts
 /** Proofs of a collection after writes, restarts and moves, compared with a plain replay of its frames. */
 import { createPublicKey, verify } from 'node:crypto';
 import { expect } from 'chai';

@@ -1,3 +1,5 @@
+// Covers: shard/records/orderValues.ts, shard/records/recordColumns.ts, shard/records/slotFilter.ts
+// Covers: shared/model/recordOrder.ts, shared/protocol/orderCursor.ts
 import { expect } from 'chai';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';

@@ -1,3 +1,4 @@
+// Covers: shard/search/found.ts
 import { expect } from 'chai';
 import { aged, ageFactor, ageFactorMost, ageSecs } from '../../../../shard/search/decay.js';
 import { distanceOf } from '../../../../shard/search/found.js';

@@ -1,3 +1,4 @@
+// Covers: shard/state/decayTimes.ts
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';

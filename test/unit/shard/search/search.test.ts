@@ -1,3 +1,4 @@
+// Covers: shard/search/foundFields.ts, shard/search/searchTexts.ts
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import type { SearchCall } from '../../../../shared/protocol/calls.js';

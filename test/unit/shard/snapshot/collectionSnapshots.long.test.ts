@@ -1,3 +1,4 @@
+// Covers: shard/snapshot/snapshotServices.ts
 /** Snapshots: a collection opened from a snapshot equals one replayed from its whole log. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Covers: shard/snapshot/openState.ts, shard/opening/openingSteps.ts
+// Covers: shard/snapshot/openState.ts, shard/opening/openingSteps.ts, shard/snapshot/readThreads.ts
+// Covers: shard/snapshot/snapshotIdentity.ts
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Covers: shard/snapshot/contentChunk.ts, shard/vault/snapshotKeys.ts
+// Covers: shard/snapshot/contentChunk.ts, shard/vault/snapshotKeys.ts, shard/snapshot/format.ts
 /** Snapshots of collections with records under keys: what they open, and what they have in plain. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Covers: shard/snapshot/snapshotFile.ts, shard/snapshot/restore.ts, shard/snapshot/readJob.ts
-// Covers: shard/snapshot/folder.ts
+// Covers: shard/snapshot/snapshotFile.ts, shard/snapshot/restore.ts, shard/snapshot/readJob.ts, shard/snapshot/folder.ts
+// Covers: shard/snapshot/recordChunk.ts, shard/snapshot/rows.ts
 /** Damaged snapshots: they are never used; an older snapshot or the log serves instead. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,3 +1,5 @@
+// Covers: shard/state/byteKey.ts, shard/state/planBatch.ts, shard/state/plannedChanges.ts, shard/state/plannedRecords.ts
+// Covers: shard/state/refusals.ts
 /** The pauses of a plan. `collection/collection.test.ts` and `collection/deleteMany.test.ts` test its events. */
 import { expect } from 'chai';
 import type { CollectionState } from '../../../../shard/state/collectionState.js';

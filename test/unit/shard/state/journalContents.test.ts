@@ -1,4 +1,4 @@
-// Covers: shard/state/journal.ts
+// Covers: shard/state/journal.ts, shard/state/replay.ts
 import { expect } from 'chai';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';

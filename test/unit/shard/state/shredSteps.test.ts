@@ -1,4 +1,4 @@
-// Covers: shard/state/recordsUnderKeys.ts, shard/state/encryptedRecords.ts
+// Covers: shard/state/recordsUnderKeys.ts, shard/state/encryptedRecords.ts, shard/state/erasureHistory.ts
 /** The shred of a key with many records, applied in steps, compared with a state to which it is applied at once. */
 import { expect } from 'chai';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';

@@ -1,4 +1,4 @@
-// Covers: shard/text/analyser.ts, shard/text/languages.ts
+// Covers: shard/text/analyser.ts, shard/text/languages.ts, shared/model/textLanguage.ts
 import { expect } from 'chai';
 import { analyserOf, PLAIN } from '../../../../shard/text/analyser.js';
 import { LANGUAGE_RULES } from '../../../../shard/text/languages.js';

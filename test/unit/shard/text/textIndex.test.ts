@@ -1,3 +1,5 @@
+// Covers: shard/text/bm25.ts, shard/text/documents.ts, shard/text/openTextQuery.ts, shard/text/postings.ts
+// Covers: shard/text/scoreAccumulator.ts, shard/text/termSum.ts, shard/text/termWord.ts
 import { expect } from 'chai';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';

@@ -1,3 +1,4 @@
+// Covers: shard/text/blockStore.ts
 import { expect } from 'chai';
 import { Vocabulary } from '../../../../shard/text/vocabulary.js';
 

@@ -1,3 +1,4 @@
+// Covers: shard/vault/associatedData.ts, shared/vault/aesGcm.ts, shared/log/recordContent.ts
 /** The keys of contents in memory: what they open and refuse, and that nothing of them is left. */
 import { expect } from 'chai';
 import { ContentKeys } from '../../../../shard/vault/contentKeys.js';

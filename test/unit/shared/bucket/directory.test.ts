@@ -1,4 +1,5 @@
-// Covers: shared/bucket/directory.ts, shared/bucket/directoryFile.ts
+// Covers: shared/bucket/directory.ts, shared/bucket/directoryFile.ts, shared/bucket/bucket.ts
+// Covers: shared/bucket/directoryView.ts, shared/bucket/revisions.ts, shared/bucket/watchers.ts
 /** A bucket in a folder: its files, changes by another process, and damage. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Covers: shared/bucket/natsMarks.ts, shared/bucket/natsStream.ts, shared/nats/natsDelivery.ts
 /** A watch of a JetStream bucket over a scripted delivery. */
 import { expect } from 'chai';
 import type { Msg } from 'nats';

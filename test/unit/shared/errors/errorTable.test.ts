@@ -1,3 +1,4 @@
+// Covers: scripts/docs/errorsPage.ts, shared/errors/errors.ts, shared/errors/overloaded.ts
 /** The table of errors, its page, and the errors that the product makes. */
 // Covers: shared/errors/, scripts/docs/errorsPage.ts
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Covers: shared/files/durable.ts, shared/files/folderLock.ts
+// Covers: shared/files/durable.ts, shared/files/folderLock.ts, shared/files/isRunning.ts
 /** Durable files, which are whole or absent, and the lock that reserves a data folder for one process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// Covers: shared/hashing/blake3.ts, shared/hashing/hash.ts, shared/hashing/longHash.ts
+// Covers: shared/hashing/blake3.ts, shared/hashing/hash.ts, shared/hashing/longHash.ts, shared/hashing/assembly/index.ts
 /** BLAKE3 of short messages through the package's WebAssembly, and of long ones in lanes, compared with the package. */
 import blake3 from 'blake3';
 import { expect } from 'chai';

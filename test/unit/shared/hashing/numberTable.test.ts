@@ -1,3 +1,4 @@
+// Covers: shared/hashing/hashPlaces.ts
 import { expect } from 'chai';
 import { NumberTable } from '../../../../shared/hashing/numberTable.js';
 import { publicHash } from '../../../support/collidingNumbers.js';

@@ -1,3 +1,4 @@
+// Covers: shared/hashing/textHash.ts
 import { expect } from 'chai';
 import { TextTable } from '../../../../shared/hashing/textTable.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';

@@ -1,3 +1,4 @@
+// Covers: shared/log/jetStreamLog.ts, shared/log/jetStreamLosses.ts
 /**
  * Barriers: messages between the frames of a log in JetStream, by which a new owner reads the whole log even from a
  * stale replica.

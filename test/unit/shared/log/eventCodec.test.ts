@@ -1,4 +1,4 @@
-// Covers: shared/log/eventCodec.ts, shared/log/eventInsert.ts, shared/log/eventLayout.ts
+// Covers: shared/log/eventCodec.ts, shared/log/eventInsert.ts, shared/log/eventLayout.ts, shared/log/eventBytes.ts
 import { expect } from 'chai';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { Event } from '../../../../shared/log/event.js';

@@ -1,4 +1,4 @@
-// Covers: shared/log/frame.ts, shared/log/chain.ts
+// Covers: shared/log/frame.ts, shared/log/chain.ts, shared/scheduling/pacer.ts
 import { expect } from 'chai';
 import { hash, toHex } from '../../../../shared/hashing/hash.js';
 import { EMPTY_LOG, type LogEnd } from '../../../../shared/log/chain.js';

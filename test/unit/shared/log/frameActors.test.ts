@@ -1,4 +1,5 @@
-// Covers: shared/log/frameActors.ts, shared/log/actorCodec.ts, shared/log/chain.ts, shared/model/actor.ts, verifier/actor.ts
+// Covers: shared/log/frameActors.ts, shared/log/actorCodec.ts, shared/log/chain.ts, shared/model/actor.ts
+// Covers: verifier/actor.ts, shared/log/event.ts, shared/log/eventFixed.ts
 import { expect } from 'chai';
 import { hash, toHex } from '../../../../shared/hashing/hash.js';
 import { actorSizeBytes, decodeActor, encodeActor } from '../../../../shared/log/actorCodec.js';

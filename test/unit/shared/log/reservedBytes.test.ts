@@ -1,4 +1,4 @@
-// Covers: shared/log/segmentedLog.ts, shared/log/segmentScan.ts
+// Covers: shared/log/segmentedLog.ts, shared/log/segmentScan.ts, shared/model/logId.ts
 /** The zeros behind the last frame of an access log, in which its next frames are written. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: shared/metrics/metricsText.ts
 /** The metrics of a process: counted by name, read on request. */
 import { expect } from 'chai';
 import { Metrics } from '../../../../shared/metrics/metrics.js';

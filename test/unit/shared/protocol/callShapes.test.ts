@@ -1,3 +1,4 @@
+// Covers: shared/errors/malformed.ts, shared/model/indexParameters.ts, shared/model/whole.ts, shared/protocol/wire.ts
 /** The shapes of calls in messages to a shard, from any sender. */
 import { inspect } from 'node:util';
 import { expect } from 'chai';

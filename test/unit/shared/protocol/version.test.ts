@@ -1,3 +1,4 @@
+// Covers: shared/registry/leases.ts
 import { expect } from 'chai';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { type Clock, systemClock } from '../../../../shared/clock.js';

@@ -1,4 +1,5 @@
-// Covers: shared/registry/entryShapes.ts, shared/registry/owners.ts
+// Covers: shared/registry/entryShapes.ts, shared/registry/owners.ts, shared/registry/catalogEntry.ts
+// Covers: shared/registry/keys.ts, shared/registry/signers.ts
 /** The checks of bucket entries that another writer has stored. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';

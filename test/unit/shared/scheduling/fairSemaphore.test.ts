@@ -1,3 +1,4 @@
+// Covers: shared/scheduling/counts.ts
 /** Turns between projects, counted by started work. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';

@@ -1,3 +1,4 @@
+// Covers: shared/scheduling/currentWork.ts, shared/scheduling/slice.ts
 import assert from 'node:assert/strict';
 import { systemClock } from '../../../../shared/clock.js';
 import { noteWork } from '../../../../shared/scheduling/currentWork.js';

@@ -1,3 +1,4 @@
+// Covers: shared/transport/subjects.ts
 import { expect } from 'chai';
 import { MsgHdrsImpl } from 'nats';
 import {

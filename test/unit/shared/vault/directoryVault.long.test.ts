@@ -1,3 +1,4 @@
+// Covers: shared/vault/entryName.ts, shared/vault/vaultLock.ts, shared/vault/vaultStore.ts
 /** The vault in a folder: the suite of every vault, and its own files, lock and processes. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Covers: shared/scheduling/retry.ts, shared/transport/transportErrors.ts
 /** Transport of calls to the shards: combined into messages where possible, and sent to the current owner. */
 import { expect } from 'chai';
 import { Members } from '../../../../../coordinator/cluster/members/members.js';

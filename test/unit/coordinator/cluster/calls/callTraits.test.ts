@@ -1,3 +1,4 @@
+// Covers: shared/protocol/packedSize.ts
 import { expect } from 'chai';
 import { answerSizeOf, sizeOf } from '../../../../../coordinator/cluster/calls/callTraits.js';
 import { filterOf } from '../../../../../coordinator/contract/filter.js';

@@ -1,4 +1,5 @@
-// Covers: coordinator/cluster/catalog/aliases.ts, coordinator/cluster/catalog/entriesByName.ts, shared/registry/aliasEntry.ts
+// Covers: coordinator/cluster/catalog/aliases.ts, coordinator/cluster/catalog/entriesByName.ts
+// Covers: shared/registry/aliasEntry.ts, shared/scheduling/mutex.ts
 /** Aliases in the catalogs of several coordinators that share one bucket. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../../coordinator/cluster/catalog/catalog.js';

@@ -1,3 +1,5 @@
+// Covers: coordinator/cluster/catalog/catalogCopy.ts, coordinator/cluster/catalog/wanted.ts
+// Covers: shared/model/collectionConfig.ts
 /** The catalog of collections at several coordinators that share and watch one bucket. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../../coordinator/cluster/catalog/catalog.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/catalog/deletionMarks.ts, coordinator/cluster/members/members.ts
 /** The erasure of a deleted collection, once no shard serves it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

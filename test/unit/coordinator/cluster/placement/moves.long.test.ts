@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/placement/context.ts, coordinator/cluster/placement/moveMetrics.ts
 /** Placement in operation: real owner entries and coordinators over fake shards. */
 import { expect } from 'chai';
 import type { ConfigOverrides } from '../../../../../config/load.js';

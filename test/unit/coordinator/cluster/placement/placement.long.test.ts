@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/members/members.ts
 /** Ownership in operation: the catalog, the leases of shards, and the placement of collections. */
 import { expect } from 'chai';
 import type { Collection } from '../../../../../coordinator/cluster/catalog/collection.js';

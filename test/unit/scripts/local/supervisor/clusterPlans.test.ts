@@ -1,3 +1,4 @@
+// Covers: shared/process/memoryLimit.ts
 /** The settings that processes of a cluster on one machine start with: for little unused memory, and the limits of shards. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

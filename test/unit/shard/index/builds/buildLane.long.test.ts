@@ -1,3 +1,4 @@
+// Covers: shard/index/builds/jobThread.ts
 /** Builds in turns, in real threads: the effect of pauses, cancellations and deaths on other builds. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

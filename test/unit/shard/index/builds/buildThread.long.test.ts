@@ -1,3 +1,4 @@
+// Covers: shard/index/builds/buildGeneration.ts, shard/index/builds/buildWorker.ts, shard/index/progress.ts
 /** Builds outside the event loop: the files that they write, and the cleanup after failures. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

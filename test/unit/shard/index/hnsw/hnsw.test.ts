@@ -1,4 +1,6 @@
 // Covers: shard/index/hnsw/hnsw.ts, shard/index/hnsw/segment.ts, shard/index/hnsw/builder.ts, shard/index/hnsw/payload.ts
+// Covers: shard/kernel/assembly/graph.ts, shard/kernel/assembly/graphCheck.ts, shard/kernel/assembly/graphLink.ts
+// Covers: shard/kernel/assembly/graphWalk.ts
 import { copyFile, open, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,5 @@
 // Covers: shard/index/ivf/ivf.ts, shard/index/ivf/codeShape.ts, shard/index/ivf/payload.ts
+// Covers: shard/kernel/assembly/assign.ts, shard/kernel/assembly/train.ts
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CodeShape } from '../../../../../shard/index/ivf/codeShape.js';

@@ -1,4 +1,5 @@
 // Covers: shard/index/store/generationStore.ts, shard/index/store/generationFiles.ts, shard/index/store/manifest.ts
+// Covers: shard/index/store/rowsFile.ts, shared/files/asUnavailable.ts
 /** Saved generations of indexes: discovery, checks and cleanup. */
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

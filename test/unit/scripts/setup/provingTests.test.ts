@@ -1,4 +1,4 @@
-/** The unit tests that prove a file, found by folder and name or by the first lines of a test. */
+/** The tests that prove a file, found by folder and name or by the first lines of a test. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,17 +7,17 @@ import { expect } from 'chai';
 import { launchNode } from '../../../support/launch/process.js';
 import { ROOT } from '../../../support/sourceTree.js';
 
-const { unitTests, unitTestsOf } = (await import(
-  pathToFileURL(join(ROOT, 'scripts', 'setup', 'unitTests.mjs')).href
+const { provingTests, testsProving } = (await import(
+  pathToFileURL(join(ROOT, 'scripts', 'setup', 'provingTests.mjs')).href
 )) as {
-  unitTests: (root: string) => { test: string; proves: string[] }[];
-  unitTestsOf: (root: string, file: string) => string[];
+  provingTests: (root: string) => { test: string; proves: string[] }[];
+  testsProving: (root: string, file: string) => string[];
 };
 
-describe('the unit tests of a file', () => {
+describe('the tests that prove a file', () => {
   let root: string;
   before(() => {
-    root = mkdtempSync(join(tmpdir(), 'vouch-unit-'));
+    root = mkdtempSync(join(tmpdir(), 'vouch-proving-'));
     const write = (path: string, text = ''): void => {
       mkdirSync(join(root, dirname(path)), { recursive: true });
       writeFileSync(join(root, path), text);
@@ -32,23 +32,27 @@ describe('the unit tests of a file', () => {
     write('test/unit/scripts/d.test.ts');
     write('test/unit/shard/whole.test.ts', '// Covers: shard/deep/\n');
     write('test/unit/shard/nothing.test.ts', '/** Covers nothing. */\n');
+    write('test/nats/shard/a.test.ts');
+    write('test/nats/f.test.ts', '// Covers: shard/f.ts\n');
   });
   after(() => rmSync(root, { recursive: true }));
 
   it('have its folder and name, or name it or its folder in their first lines', () => {
     const [a, b] = ['test/unit/shard/a.test.ts', 'test/unit/shard/b.long.test.ts'];
-    expect(unitTestsOf(root, 'shard/a.ts')).to.deep.equal([a, b]);
-    expect(unitTestsOf(root, 'shard/b.ts')).to.deep.equal([b]);
-    expect(unitTestsOf(root, 'config/f.json')).to.deep.equal([b]);
-    expect(unitTestsOf(root, 'console/c.tsx')).to.deep.equal(['test/unit/console/c.test.ts']);
-    expect(unitTestsOf(root, 'scripts/d.mjs')).to.deep.equal(['test/unit/scripts/d.test.ts']);
-    expect(unitTestsOf(root, 'shard/deep/e.ts')).to.deep.equal(['test/unit/shard/whole.test.ts']);
-    expect(unitTestsOf(root, 'shard/deep.ts')).to.deep.equal([]);
+    expect(testsProving(root, 'shard/a.ts')).to.deep.equal([a, b]);
+    expect(testsProving(root, 'shard/b.ts')).to.deep.equal([b]);
+    expect(testsProving(root, 'config/f.json')).to.deep.equal([b]);
+    expect(testsProving(root, 'console/c.tsx')).to.deep.equal(['test/unit/console/c.test.ts']);
+    expect(testsProving(root, 'scripts/d.mjs')).to.deep.equal(['test/unit/scripts/d.test.ts']);
+    expect(testsProving(root, 'shard/deep/e.ts')).to.deep.equal(['test/unit/shard/whole.test.ts']);
+    expect(testsProving(root, 'shard/deep.ts')).to.deep.equal([]);
+    expect(testsProving(root, 'shard/f.ts')).to.deep.equal(['test/nats/f.test.ts']);
   });
 
   it('are listed without a file if they mirror none and name none', () => {
-    expect(unitTests(root).filter(({ proves }) => proves.length === 0)).to.deep.equal([
+    expect(provingTests(root).filter(({ proves }) => proves.length === 0)).to.have.deep.members([
       { test: 'test/unit/shard/nothing.test.ts', proves: [] },
+      { test: 'test/nats/shard/a.test.ts', proves: [] },
     ]);
   });
 
@@ -61,6 +65,6 @@ describe('the unit tests of a file', () => {
       .and.to.match(/^1 passed/m);
     const unproven = setUp('test/support/sourceTree.ts');
     expect((await unproven.waitForEnd()).code).to.equal(1);
-    expect(unproven.lines.at(-1)).to.equal('No unit test proves test/support/sourceTree.ts.');
+    expect(unproven.lines.at(-1)).to.equal('No test proves test/support/sourceTree.ts.');
   });
 });
