@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../shared/clock.js';
 import { poll } from '../../shared/scheduling/retry.js';
-import { formatLine, type Mark } from '../terminal/line.js';
+import { formatLine, type Sign } from '../terminal/line.js';
 
 const COLUMNS = 80;
 const INDENT = '  ';
@@ -28,9 +28,9 @@ export function show(lines: readonly string[]): void {
 }
 
 /** Prints a fact in the layout of all commands. */
-export function fact(mark: Mark, name: string, text: string): void {
-  const [first = '', ...more] = wrap(text, COLUMNS - formatLine(mark, name, '').length);
-  print([formatLine(mark, name, first), ...more.map((line) => formatLine('plain', '', line))]);
+export function fact(sign: Sign, name: string, text: string): void {
+  const [first = '', ...more] = wrap(text, COLUMNS - formatLine(sign, name, '').length);
+  print([formatLine(sign, name, first), ...more.map((line) => formatLine('plain', '', line))]);
 }
 
 export const gap = (): void => print(['']);

@@ -1,14 +1,14 @@
-/** The layout of all output for a person: a mark, a name in a column, and a text. */
+/** The layout of all output for a person: a sign, a name in a column, and a text. */
 
 const NAME_CHARS = 14;
 
 /** `done`: a step has ended; `failed`: it has not; `warning`: look at this; `plain`: anything else. */
-export type Mark = 'done' | 'failed' | 'warning' | 'plain';
+export type Sign = 'done' | 'failed' | 'warning' | 'plain';
 
-const SIGNS: Readonly<Record<Mark, string>> = { done: '✔', failed: '✘', warning: '!', plain: ' ' };
+const SIGNS: Readonly<Record<Sign, string>> = { done: '✔', failed: '✘', warning: '!', plain: ' ' };
 
-export const formatLine = (mark: Mark, name: string, text: string): string =>
-  `${SIGNS[mark]} ${name.padEnd(NAME_CHARS - 1)} ${text}`;
+export const formatLine = (sign: Sign, name: string, text: string): string =>
+  `${SIGNS[sign]} ${name.padEnd(NAME_CHARS - 1)} ${text}`;
 
 /** Control characters, which would write over other text of a terminal. */
 const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
@@ -27,8 +27,8 @@ export const takeLastLine = (taken: boolean): void => {
 };
 
 /** Prints to standard error: standard output is only for the answer of a command. */
-export const say = (mark: Mark, name: string, text: string): void => {
-  process.stderr.write(`${isLastLineTaken ? CLEAR_LINE : ''}${formatLine(mark, name, text)}\n`);
+export const say = (sign: Sign, name: string, text: string): void => {
+  process.stderr.write(`${isLastLineTaken ? CLEAR_LINE : ''}${formatLine(sign, name, text)}\n`);
 };
 
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

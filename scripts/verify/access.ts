@@ -72,9 +72,9 @@ async function checkOne({ frames, collectionId, name }: AccessSource, heads: rea
     for (const { size } of known.filter((claim) => !wrong.some((one) => one.claim === claim)))
       print('done', 'checkpoint', `${counted(size, 'entry', 'entries')}: of this log`);
     for (const { reason } of wrong) print('failed', 'checkpoint', reason);
-    const mark = report.isBeginProven ? 'warning' : 'failed';
+    const sign = report.isBeginProven ? 'warning' : 'failed';
     for (const { size } of unknown)
-      print(mark, 'checkpoint', `${counted(size, 'entry', 'entries')}: were removed, so they cannot be compared`);
+      print(sign, 'checkpoint', `${counted(size, 'entry', 'entries')}: were removed, so they cannot be compared`);
     // Without a checkpoint that can be compared, the beginning may be gone for any reason.
     return wrong.length > 0 || (unknown.length > 0 && !report.isBeginProven) ? 'refused' : 'holds';
   } catch (error) {

@@ -9,7 +9,7 @@ import {
   type Refusal,
   toHex,
 } from '../../verifier/index.js';
-import { formatLine, grouped, type Mark, printable } from '../terminal/line.js';
+import { formatLine, grouped, printable, type Sign } from '../terminal/line.js';
 
 /**
  * The result of a check. For the last two everything agrees. `unknownSigner`: no key was given that must have signed it.
@@ -26,8 +26,8 @@ export const exitCodeOf = (verdict: Verdict): number => EXIT[verdict];
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   WORST_FIRST.find((verdict) => verdicts.includes(verdict)) ?? 'holds';
 
-export function print(mark: Mark, name: string, text: string): void {
-  process.stdout.write(`${formatLine(mark, name, printable(text))}\n`);
+export function print(sign: Sign, name: string, text: string): void {
+  process.stdout.write(`${formatLine(sign, name, printable(text))}\n`);
 }
 
 /** The time as ISO text; that of a damaged event may not be a date. */

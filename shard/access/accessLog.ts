@@ -259,7 +259,7 @@ export class AccessLog {
     const frame: AccessFrame = { collectionId: this.collectionId, before: open.tree, entries };
     const deadlineMs = Math.max(...taken.map((waiting) => waiting.deadlineMs));
     const { position: before } = open;
-    if (open.tree.size > 0 && dayOf(timeMs) !== dayOf(open.lastTimeMs)) await open.log.seal();
+    if (open.tree.size > 0 && dayOf(timeMs) !== dayOf(open.lastTimeMs)) await open.log.endSegment();
     const position = await open.log.append(encodeAccessFrame(frame), before, deadlineMs);
     this.#places.add({ first, timeMs, after: before });
     open.tree = afterAccessFrame(frame);

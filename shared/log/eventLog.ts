@@ -38,7 +38,7 @@ export interface EventLog {
   /** The last frame; undefined in an empty log. */
   head(): Promise<StoredFrame | undefined>;
   /** Begins a new segment with the next frame, where the log has segments. */
-  seal(): Promise<void>;
+  endSegment(): Promise<void>;
   /**
    * Removes frames before the one at `position` for good, oldest first. Where the log has segments it removes whole ones, so that
    * some frames may stay. Only access logs may begin later than they did. Throws VouchError `unavailable`; then some may be gone.

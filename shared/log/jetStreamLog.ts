@@ -130,7 +130,7 @@ export class JetStreamLog implements EventLog {
   }
 
   /** Not needed: a frame is a message. */
-  async seal(): Promise<void> {}
+  async endSegment(): Promise<void> {}
 
   async trim(position: Position): Promise<void> {
     this.#assertUsable();
@@ -267,7 +267,7 @@ export class JetStreamLog implements EventLog {
     }
     if (position >= last) return;
     for await (const item of await Delivery.start(connection, { stream, subject, from: position + 1 })) {
-      // Silence before the end: the frame or the collection is gone, or this replica is stale by more than a second.
+      // No message before the end: the frame or the collection is gone, or this replica is stale by more than a second.
       if (item === IDLE) throw unavailable('the log could not be read to its end; retry shortly');
       yield { position: item.sequence, bytes: item.message.data };
       if (item.sequence >= last) return;

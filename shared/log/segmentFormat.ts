@@ -3,15 +3,15 @@
  *
  * ```text
  * header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
- * watermark  32  u64 offset of the last answered frame, 0 without one | u64 offset of its end
+ * reach      32  u64 offset of the last answered frame, 0 without one | u64 offset of its end
  *                | u64 base of the next segment, 0 without one | 8 B checksum of the 24 bytes before
  * frames     64  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
  * ```
  *
  * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0, and
- * leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in place, without
+ * leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The reach is written in place, without
  * a sync, after each frame is durable and before it is answered. So it survives the end of the process, and is durable with the
- * next frame. Before the first frame of a next segment, the watermark durably names that segment. So a log without its newest
+ * next frame. Before the first frame of a next segment, the reach durably names that segment. So a log without its newest
  * segments is recognised as incomplete.
  */
 import { Malformed } from '../errors/malformed.js';
@@ -20,7 +20,7 @@ import { readU64, writeU64 } from '../hashing/u64.js';
 import { frameHash } from './frame.js';
 
 export const SEGMENT_HEADER_BYTES = 64;
-export const WATERMARK_OFFSET = 32;
+export const REACH_OFFSET = 32;
 export const FRAME_PREFIX_BYTES = 16;
 /** The bound of a message less the envelope of a frame, so that all platforms accept equal commits. */
 export const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
@@ -28,14 +28,14 @@ export const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
 const MAGIC = 'VSEG';
 const VERSION = 2;
 const CHECKSUM_BYTES = 8;
-const WATERMARK_BYTES = 32;
+const REACH_BYTES = 32;
 
 interface SegmentHeader {
   readonly collectionId: number;
   readonly base: number;
 }
 
-export interface SegmentWatermark {
+export interface SegmentReach {
   /** Offset of the last answered frame, 0 without one. */
   readonly head: number;
   /** Offset of the end of the last answered frame. */
@@ -72,12 +72,12 @@ export function encodeSegmentHeader({ collectionId, base }: SegmentHeader): Uint
   writeU64(view, 8, collectionId);
   writeU64(view, 16, base);
   bytes.set(checksumOf(bytes.subarray(0, 24)), 24);
-  bytes.set(encodeWatermark({ head: 0, end: SEGMENT_HEADER_BYTES, next: 0 }), WATERMARK_OFFSET);
+  bytes.set(encodeReach({ head: 0, end: SEGMENT_HEADER_BYTES, next: 0 }), REACH_OFFSET);
   return bytes;
 }
 
 /** Throws Malformed. `bytes`: the first SEGMENT_HEADER_BYTES of the file, or all of a shorter one. */
-export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader; watermark: SegmentWatermark } {
+export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader; reach: SegmentReach } {
   if (bytes.length < SEGMENT_HEADER_BYTES) throw new Malformed('the header is cut short', bytes.length);
   const view = viewOf(bytes);
   if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== MAGIC) throw new Malformed('this is not a segment', 0);
@@ -86,17 +86,17 @@ export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader;
     throw new Malformed(`segment version ${version} is not known here; this program reads version ${VERSION}`, 4);
   if (!sameBytes(checksumOf(bytes.subarray(0, 24)), bytes.subarray(24, 32)))
     throw new Malformed('the checksum of the header does not verify', 24);
-  const marked = bytes.subarray(WATERMARK_OFFSET, WATERMARK_OFFSET + 24);
-  if (!sameBytes(checksumOf(marked), bytes.subarray(WATERMARK_OFFSET + 24, WATERMARK_OFFSET + WATERMARK_BYTES)))
-    throw new Malformed('the checksum of the watermark does not verify', WATERMARK_OFFSET);
-  const [head, end, next] = [0, 8, 16].map((at) => readU64(view, WATERMARK_OFFSET + at)) as [number, number, number];
+  const hashed = bytes.subarray(REACH_OFFSET, REACH_OFFSET + 24);
+  if (!sameBytes(checksumOf(hashed), bytes.subarray(REACH_OFFSET + 24, REACH_OFFSET + REACH_BYTES)))
+    throw new Malformed('the checksum of the reach does not verify', REACH_OFFSET);
+  const [head, end, next] = [0, 8, 16].map((at) => readU64(view, REACH_OFFSET + at)) as [number, number, number];
   const base = readU64(view, 16);
-  if (next !== 0 && next !== base + end) throw new Malformed('it is not followed where it ends', WATERMARK_OFFSET + 16);
-  return { header: { collectionId: readU64(view, 8), base }, watermark: { head, end, next } };
+  if (next !== 0 && next !== base + end) throw new Malformed('it is not followed where it ends', REACH_OFFSET + 16);
+  return { header: { collectionId: readU64(view, 8), base }, reach: { head, end, next } };
 }
 
-export function encodeWatermark({ head, end, next }: SegmentWatermark): Uint8Array {
-  const bytes = new Uint8Array(WATERMARK_BYTES);
+export function encodeReach({ head, end, next }: SegmentReach): Uint8Array {
+  const bytes = new Uint8Array(REACH_BYTES);
   const view = viewOf(bytes);
   writeU64(view, 0, head);
   writeU64(view, 8, end);

@@ -1,6 +1,6 @@
 /**
  * Finds the extent of a log from its folder. Reads the headers of all segments, and the bytes after the last segment's
- * watermark. All other frames are verified when they are read.
+ * reach. All other frames are verified when they are read.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ import type { SegmentFiles } from './segmentFiles.js';
 import {
   baseInName,
   decodeSegmentHeader,
-  encodeWatermark,
+  encodeReach,
   FRAME_PREFIX_BYTES,
   frameVerifies,
+  REACH_OFFSET,
   readFramePrefix,
   SEGMENT_HEADER_BYTES,
-  type SegmentWatermark,
+  type SegmentReach,
   segmentName,
-  WATERMARK_OFFSET,
 } from './segmentFormat.js';
 import { damagedAt, type Segment } from './segmentReader.js';
 
@@ -51,30 +51,30 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
       throw damagedAt(collectionId, base, 0, `it begins at ${base}, but what is before it ends at ${end}`);
     const path = join(folder, segmentName(base));
     const isLast = segments.length === bases.length - 1;
-    const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
+    const reach = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
     if (open !== undefined) {
       // Only a crash between making a segment and closing the previous one leaves this.
-      if (!isLast || mark.head !== 0) throw notFollowed(collectionId, open.segment);
+      if (!isLast || reach.head !== 0) throw notFollowed(collectionId, open.segment);
       // The name of the new segment must be durable before the previous segment is closed.
       await syncDirectory(folder);
       await closeSegment(files, open.segment, open.head);
     }
-    const segment = { path, base, sizeBytes: mark.end };
+    const segment = { path, base, sizeBytes: reach.end };
     segments.push(segment);
-    if (mark.head !== 0) head = base + mark.head;
-    end = base + mark.end;
-    open = mark.next === 0 ? { segment, head: mark.head } : undefined;
+    if (reach.head !== 0) head = base + reach.head;
+    end = base + reach.end;
+    open = reach.next === 0 ? { segment, head: reach.head } : undefined;
   }
   return { closed: segments.slice(0, -1), last: segments.at(-1), head };
 }
 
 const notFollowed = (collectionId: number, { base }: Segment): LogDamaged =>
-  damagedAt(collectionId, base, WATERMARK_OFFSET + 16, 'no segment follows it, but one with frames does');
+  damagedAt(collectionId, base, REACH_OFFSET + 16, 'no segment follows it, but one with frames does');
 
 /** Writes durably that an existing segment follows. `head`: offset of the segment's last frame. */
 export function closeSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
   return files.use(path, async (file) => {
-    file.writeNow(encodeWatermark({ head, end: sizeBytes, next: base + sizeBytes }), WATERMARK_OFFSET);
+    file.writeNow(encodeReach({ head, end: sizeBytes, next: base + sizeBytes }), REACH_OFFSET);
     await file.sync();
   });
 }
@@ -90,65 +90,65 @@ async function findBases(folder: string, collectionId: number): Promise<number[]
   return bases.sort((a, b) => a - b);
 }
 
-async function scanSegment(segment: Scanning, isLast: boolean): Promise<SegmentWatermark> {
+async function scanSegment(segment: Scanning, isLast: boolean): Promise<SegmentReach> {
   const { collectionId, base, file } = segment;
-  const mark = await readMark(segment);
+  const reach = await readReach(segment);
   const sizeBytes = await file.sizeBytes();
-  if (sizeBytes < mark.end)
+  if (sizeBytes < reach.end)
     throw damagedAt(
       collectionId,
       base,
       sizeBytes,
-      `the file ends here, but frames up to byte ${mark.end} were answered`,
+      `the file ends here, but frames up to byte ${reach.end} were answered`,
     );
   // The next segment is made only when all frames of this one are answered.
-  if (sizeBytes > mark.end && (!isLast || mark.next !== 0))
-    throw damagedAt(collectionId, base, mark.end, 'there are bytes behind the last frame');
-  if (isLast && mark.next !== 0)
-    throw damagedAt(collectionId, base, mark.end, `${segmentName(mark.next)} follows it, and is missing`);
-  return sizeBytes === mark.end ? mark : recoverTail(segment, mark, sizeBytes);
+  if (sizeBytes > reach.end && (!isLast || reach.next !== 0))
+    throw damagedAt(collectionId, base, reach.end, 'there are bytes behind the last frame');
+  if (isLast && reach.next !== 0)
+    throw damagedAt(collectionId, base, reach.end, `${segmentName(reach.next)} follows it, and is missing`);
+  return sizeBytes === reach.end ? reach : recoverTail(segment, reach, sizeBytes);
 }
 
-async function readMark({ collectionId, base, file }: Scanning): Promise<SegmentWatermark> {
+async function readReach({ collectionId, base, file }: Scanning): Promise<SegmentReach> {
   const bytes = new Uint8Array(SEGMENT_HEADER_BYTES);
   const read = await file.read(bytes, 0);
   try {
-    const { header, watermark } = decodeSegmentHeader(bytes.subarray(0, read));
+    const { header, reach } = decodeSegmentHeader(bytes.subarray(0, read));
     if (header.collectionId !== collectionId) throw new Malformed(`it belongs to collection ${header.collectionId}`, 8);
     if (header.base !== base) throw new Malformed(`it is the segment of base ${header.base}`, 16);
-    return watermark;
+    return reach;
   } catch (error) {
     throw error instanceof Malformed ? damagedAt(collectionId, base, error.offset, error.message) : error;
   }
 }
 
 /**
- * Recovers the bytes after the watermark, which may be unanswered. Intact frames stay, since before a power failure they may
+ * Recovers the bytes after the reach, which may be unanswered. Intact frames stay, since before a power failure they may
  * have been answered. The crash tore the rest, which is set aside, except zeros: they were reserved for the next frames.
  */
-async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes: number): Promise<SegmentWatermark> {
+async function recoverTail(segment: Scanning, reach: SegmentReach, sizeBytes: number): Promise<SegmentReach> {
   const { collectionId, base, file } = segment;
-  const tail = new Uint8Array(sizeBytes - mark.end);
-  await file.read(tail, mark.end);
-  let { head, end } = mark;
+  const tail = new Uint8Array(sizeBytes - reach.end);
+  await file.read(tail, reach.end);
+  let { head, end } = reach;
   for (;;) {
-    const next = frameEnd(tail, end - mark.end, base + mark.end);
+    const next = frameEnd(tail, end - reach.end, base + reach.end);
     if (next === undefined) break;
     head = end;
-    end = mark.end + next;
+    end = reach.end + next;
   }
   if (end < sizeBytes) {
-    const torn = tail.subarray(end - mark.end);
+    const torn = tail.subarray(end - reach.end);
     if (frameFollows(torn, base + end))
       throw damagedAt(collectionId, base, end, 'a frame does not verify, but the one behind it does');
     if (torn.some((byte) => byte !== 0)) await setAside(file.path, torn);
     await file.truncate(end);
   }
   // Writes the frames again: after a failed sync, their pages may look written and never reach the disk.
-  await file.write(tail.subarray(0, end - mark.end), mark.end);
+  await file.write(tail.subarray(0, end - reach.end), reach.end);
   await file.sync();
   const recovered = { head, end, next: 0 };
-  file.writeNow(encodeWatermark(recovered), WATERMARK_OFFSET);
+  file.writeNow(encodeReach(recovered), REACH_OFFSET);
   return recovered;
 }
 

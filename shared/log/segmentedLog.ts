@@ -27,12 +27,12 @@ import { Mutex } from '../scheduling/mutex.js';
 import { Fenced, LOG_START, type Position, type StoredFrame } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
 import {
+  encodeReach,
   encodeSegmentHeader,
-  encodeWatermark,
   FRAME_PREFIX_BYTES,
+  REACH_OFFSET,
   SEGMENT_HEADER_BYTES,
   segmentName,
-  WATERMARK_OFFSET,
   writeFramePrefix,
 } from './segmentFormat.js';
 import { damagedAt, readFrames, type Segment, SINGLE_FRAME_BYTES } from './segmentReader.js';
@@ -67,7 +67,7 @@ export class SegmentedLog {
   /** Whether an append has failed: bytes after the end were never answered. */
   #suspect = false;
   /** Whether the next frame begins a segment. */
-  #isSealed = false;
+  #isEnded = false;
   /** End of the zeros that are written behind the last frame of the last segment. */
   #reservedEnd = 0;
   readonly #turns = new Mutex();
@@ -91,15 +91,15 @@ export class SegmentedLog {
       const written = await this.#write(frame, last);
       this.#extent = { closed, last: { ...last, sizeBytes: written.end }, head: last.base + written.head };
       this.#suspect = false;
-      this.#isSealed = false;
+      this.#isEnded = false;
       return this.#extent.head;
     });
   }
 
   /** Begins a new segment with the next frame. */
-  seal(): Promise<void> {
+  endSegment(): Promise<void> {
     return this.#inTurn(async () => {
-      this.#isSealed = true;
+      this.#isEnded = true;
     });
   }
 
@@ -237,8 +237,8 @@ export class SegmentedLog {
       for (const each of [folder, dirname(folder), dirname(dirname(folder))]) await syncDirectory(each);
       return { closed, last };
     }
-    if (end <= this.options.segmentBytes && !this.#isSealed) return { closed, last };
-    // A durable watermark distinguishes a followed segment from one that lost its end. A followed segment ends with its last frame.
+    if (end <= this.options.segmentBytes && !this.#isEnded) return { closed, last };
+    // A durable reach distinguishes a followed segment from one that lost its end. A followed segment ends with its last frame.
     await files.use(last.path, async (file) => {
       if (this.#reservedEnd > last.sizeBytes) await file.truncate(last.sizeBytes);
       await file.sync();
@@ -272,22 +272,22 @@ export class SegmentedLog {
 
   /** Resolves to the offsets of the frame and of its end. */
   #write(frame: Uint8Array, { path, base, sizeBytes }: Segment): Promise<{ head: number; end: number }> {
-    const mark = { head: sizeBytes, end: sizeBytes + FRAME_PREFIX_BYTES + frame.length, next: 0 };
+    const reach = { head: sizeBytes, end: sizeBytes + FRAME_PREFIX_BYTES + frame.length, next: 0 };
     return this.options.files.use(path, async (file) => {
       const header = new Uint8Array(FRAME_PREFIX_BYTES);
       const now = frame.length <= WRITE_NOW_MAX_BYTES;
       // A large frame is hashed while the thread pool writes it.
-      const writing = now ? undefined : file.write(frame, mark.head + FRAME_PREFIX_BYTES);
+      const writing = now ? undefined : file.write(frame, reach.head + FRAME_PREFIX_BYTES);
       try {
-        writeFramePrefix(header, frame, base + mark.head);
-        file.writeNow(now ? Buffer.concat([header, frame, this.#reserve(mark.end)]) : header, mark.head);
+        writeFramePrefix(header, frame, base + reach.head);
+        file.writeNow(now ? Buffer.concat([header, frame, this.#reserve(reach.end)]) : header, reach.head);
       } finally {
         // Wait for this write even after a failure: it must not overwrite the log's next frame.
         await writing;
       }
       await file.sync();
-      file.writeNow(encodeWatermark(mark), WATERMARK_OFFSET);
-      return mark;
+      file.writeNow(encodeReach(reach), REACH_OFFSET);
+      return reach;
     });
   }
 

@@ -160,8 +160,8 @@ class LogHandle implements EventLog {
     return this.#open.head();
   }
 
-  async seal(): Promise<void> {
-    return this.#open.seal();
+  async endSegment(): Promise<void> {
+    return this.#open.endSegment();
   }
 
   async trim(position: Position): Promise<void> {

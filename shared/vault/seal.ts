@@ -13,10 +13,10 @@
  * half, as stored:      0 "VSK2" (first) or "VSK4" (second) | 4 a key (32)
  * id of a half:         the first bytes of BLAKE3 over a domain and the key
  * the encrypting key:   BLAKE3 over a domain and both halves
- * mark, in their place: 0 "VSK0" | 4 u16 first halves that are left | 6 u16 second halves that are left (65535: unknown)
+ * erasure mark:         0 "VSK0" | 4 u16 first halves that are left | 6 u16 second halves that are left (65535: unknown)
  * ```
  *
- * Earlier versions stored a seal as a whole: "VSK1" | the encrypting key (32), with one id in the entry; and a mark without numbers.
+ * Earlier versions stored a seal as a whole: "VSK1" | the encrypting key (32), with one id in the entry; and an erasure mark without numbers.
  *
  * Project and key id are authenticated. A seal covers the few versions of an entry with the same wrapped key.
  */
@@ -69,7 +69,7 @@ export function decodeSeal(bytes: Uint8Array): SealPart | undefined {
   return isOf(MAGIC.second) ? { key, halves: [1] } : undefined;
 }
 
-/** The mark of an erasure: for each half, the number of messages whose erasure is not confirmed. */
+/** The content of an erasure mark: for each half, the number of messages whose erasure is not confirmed. */
 export type LeftHalves = readonly [number, number];
 
 /** The number of a half whose erasure was interrupted: its bytes may be in a file of the server. */
@@ -85,7 +85,7 @@ export function encodeErased(left: LeftHalves): Buffer {
 export const isErased = (bytes: Uint8Array): boolean =>
   (bytes.length === MARK_BYTES || bytes.length === MAGIC_BYTES) && ERASED.equals(bytes.subarray(0, MAGIC_BYTES));
 
-/** Undefined if the bytes are not a mark, or one of an earlier version. */
+/** Undefined if the bytes are not an erasure mark, or are one of an earlier version. */
 export function decodeErased(bytes: Uint8Array): LeftHalves | undefined {
   if (!isErased(bytes) || bytes.length !== MARK_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

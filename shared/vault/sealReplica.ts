@@ -2,7 +2,7 @@
  * The seals on one NATS server, in a stream without replicas. Without a Raft log, a deleted message is overwritten at once.
  *
  * ```text
- * nothing ──put──▶ a seal (or several, of concurrent writers) ──close──▶ a mark behind them ──erase, each half──▶ the mark, for good
+ * nothing ──put──▶ a seal (or several, of concurrent writers) ──close──▶ an erasure mark ──erase, each half──▶ that mark
  * ```
  *
  * A subject is an entry of the vault. Every message names its predecessor, so a late seal is refused after the mark. The seal of
@@ -43,8 +43,8 @@ const AWAY_MS = 1_000;
 const OTHER_MS = 3_000;
 const POLL_MS = 50;
 
-/** The mark of an erasure, and its position. */
-interface Mark {
+/** An erasure mark, and its position. */
+interface ErasureMark {
   readonly position: number;
   readonly left: LeftHalves;
 }
@@ -117,8 +117,8 @@ export class SealReplica {
     }
   }
 
-  /** Stores the mark of an erasure, unless there is one. No seal can be added after it. */
-  async close(name: EntryName): Promise<Mark> {
+  /** Stores the erasure mark, unless there is one. No seal can be added after it. */
+  async close(name: EntryName): Promise<ErasureMark> {
     for (;;) {
       const last = await this.#last(name);
       const found = last && decodeErased(last.bytes);

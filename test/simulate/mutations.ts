@@ -123,7 +123,7 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'return bytes.length >= start + header.length ?',
   },
   {
-    name: 'what follows a watermark is cut off',
+    name: 'what follows the reach of a segment is cut off',
     isIn: standalone,
     file: 'shared/log/segmentScan.js',
     find: 'if (next === void 0) break;',

@@ -121,7 +121,7 @@ export class LogFolder implements FrameSource {
     }
   }
 
-  /** The frames after the watermark. Before a power failure whole ones may have been answered; a torn one was not. */
+  /** The frames after the reach. Before a power failure whole ones may have been answered; a torn one was not. */
   async *#tail(segment: Segment): AsyncGenerator<PlacedFrame, void, undefined> {
     const { file } = segment;
     while (file.left > 0) {
@@ -139,7 +139,7 @@ export class LogFolder implements FrameSource {
   }
 }
 
-/** The frames up to the watermark. */
+/** The frames up to the reach. */
 async function* answered(segment: Segment, { headAt, endAt }: SegmentHeader): AsyncGenerator<PlacedFrame> {
   const { file, base } = segment;
   await file.take(SEGMENT_HEADER_BYTES);
@@ -158,7 +158,7 @@ async function* answered(segment: Segment, { headAt, endAt }: SegmentHeader): As
     if (!equal(checksumOf(frame), header.checksum))
       throw refusal(segment, lastAt + 8, 'the checksum before a frame is not the frame’s');
   }
-  if (file.at !== endAt || lastAt !== headAt) throw refusal(segment, 32, 'the watermark is not at the end of a frame');
+  if (file.at !== endAt || lastAt !== headAt) throw refusal(segment, 32, 'the reach is not at the end of a frame');
 }
 
 const cutShort = (endAt: number): string => `the file ends here, but frames up to byte ${endAt} were answered`;

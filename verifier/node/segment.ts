@@ -36,8 +36,8 @@ export function readSegmentHeader(bytes: Uint8Array): SegmentHeader {
     reading.fail('has a header that does not match its checksum');
   const [headAt, endAt, next] = [Number(reading.u64()), Number(reading.u64()), Number(reading.u64())];
   if (!equal(reading.take(CHECKSUM_BYTES), checksumOf(bytes.subarray(32, 56))))
-    reading.fail('has a watermark that does not match its checksum');
-  if (endAt < SEGMENT_HEADER_BYTES) reading.fail('has a watermark within its header');
+    reading.fail('has a reach that does not match its checksum');
+  if (endAt < SEGMENT_HEADER_BYTES) reading.fail('has a reach within its header');
   if (next !== 0 && next !== base + endAt) reading.fail('is not followed where it ends');
   return { collectionId, base, headAt, endAt, next };
 }

@@ -1,6 +1,6 @@
 /**
- * Deletion notes: entries of BUCKETS.counters that distinguish a deleted collection from one whose catalog entry was lost. If
- * the note is lost too, the collection is kept.
+ * Deletion marks: entries of BUCKETS.counters that distinguish a deleted collection from one whose catalog entry was lost. If
+ * the mark is lost too, the collection is kept.
  *
  * ```text
  * deleted ──log, watermark and reservation erased──▶ erased ──▶ removed
@@ -41,13 +41,13 @@ export async function clearErased(bucket: Bucket, id: number): Promise<void> {
 
 export interface Erased {
   readonly collection: Deleted;
-  /** When this process received the note, in monotonic milliseconds. */
+  /** When this process received the mark, in monotonic milliseconds. */
   readonly sinceMs: number;
   /** Whether its content cannot come back any more. */
   readonly isSettled: boolean;
 }
 
-/** Deletion notes by collection id. */
+/** Deletion marks by collection id. */
 export interface Marks {
   readonly marked: Map<number, Deleted>;
   readonly erased: Map<number, Erased>;

@@ -34,16 +34,16 @@ export class ClusterShow implements Show {
     private readonly config: Config,
     private readonly drawsView: boolean,
   ) {
-    this.#news = new News(systemClock, ({ mark, text }) => {
+    this.#news = new News(systemClock, ({ sign, text }) => {
       if (drawsView) this.#draw();
-      else say(mark, 'event', text);
+      else say(sign, 'event', text);
     });
   }
 
   /** Adds events of processes to the news while the cluster is shown; prints them before and after that. */
-  readonly report: Report = (mark, name, text, isComplaint) => {
-    if (this.#watch === undefined) say(mark, name, text);
-    else this.#news.add(mark, `${name} ${text}`, isComplaint);
+  readonly report: Report = (sign, name, text, isComplaint) => {
+    if (this.#watch === undefined) say(sign, name, text);
+    else this.#news.add(sign, `${name} ${text}`, isComplaint);
   };
 
   async begin({ url, dataDir }: Welcome): Promise<void> {

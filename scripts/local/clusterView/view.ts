@@ -173,7 +173,7 @@ function newsLines(news: readonly NewsItem[], most: number): ViewLine[] {
   const shown = new Set([...last(complaints, complaintRows), ...last(events, most - complaintRows)]);
   return news
     .filter((item) => shown.has(item))
-    .map(({ atMs, mark, text }) => line(TONES[mark], `${timeOfDay(atMs)}  ${text}`));
+    .map(({ atMs, sign, text }) => line(TONES[sign], `${timeOfDay(atMs)}  ${text}`));
 }
 
 const last = <T>(items: readonly T[], count: number): readonly T[] => items.slice(Math.max(0, items.length - count));

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { makeDirectory } from '../../../shared/files/durable.js';
 import { Mutex } from '../../../shared/scheduling/mutex.js';
-import { type Mark, say, seconds } from '../../terminal/line.js';
+import { type Sign, say, seconds } from '../../terminal/line.js';
 import { AlarmBell, alarmOf, isLogged } from './childLog.js';
 import { LogFile } from './logFile.js';
 import { OpeningsShown } from './openingsShown.js';
@@ -13,7 +13,7 @@ import { type ProcessObserver, type ProcessPlan, SupervisedProcess } from './sup
 import { Watchdog } from './watchdog.js';
 
 /** Reports an event of a process to a person. `isComplaint`: it is a warning or error from the log of the process. */
-export type Report = (mark: Mark, name: string, text: string, isComplaint?: boolean) => void;
+export type Report = (sign: Sign, name: string, text: string, isComplaint?: boolean) => void;
 
 interface FleetOptions {
   readonly dataDir: string;

@@ -1,8 +1,8 @@
 /** Makes the examples of `docs/formats/examples.md` from the written log. */
 
 import {
+  encodeReach,
   encodeSegmentHeader,
-  encodeWatermark,
   FRAME_PREFIX_BYTES,
   writeFramePrefix,
 } from '../../../shared/log/segmentFormat.js';
@@ -212,7 +212,7 @@ function segmentHead(log: WrittenLog): Buffer {
   const header = Buffer.from(encodeSegmentHeader({ collectionId: ORIGIN.id, base: 0 }));
   const frame = log.frames[0]!.bytes;
   const end = header.length + FRAME_PREFIX_BYTES + frame.length;
-  header.set(encodeWatermark({ head: header.length, end, next: 0 }), 32);
+  header.set(encodeReach({ head: header.length, end, next: 0 }), 32);
   const frameHeader = new Uint8Array(FRAME_PREFIX_BYTES);
   writeFramePrefix(frameHeader, frame, header.length);
   return Buffer.concat([header, frameHeader]);

@@ -81,7 +81,7 @@ export class ScriptedLogs implements EventLogs {
         return frame.bytes;
       },
       head: async () => this.#stored(collectionId).at(-1),
-      seal: async () => undefined,
+      endSegment: async () => undefined,
       trim: async (position) => {
         const frames = this.#stored(collectionId);
         this.#frames.set(

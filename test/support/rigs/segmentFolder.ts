@@ -5,12 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import { type EventLog, LOG_START, LogDamaged } from '../../../shared/log/eventLog.js';
-import {
-  encodeWatermark,
-  type SegmentWatermark,
-  segmentName,
-  WATERMARK_OFFSET,
-} from '../../../shared/log/segmentFormat.js';
+import { encodeReach, REACH_OFFSET, type SegmentReach, segmentName } from '../../../shared/log/segmentFormat.js';
 import { LocalLogs, type LocalLogsOptions } from '../../../shared/log/segments.js';
 import { rejection } from '../expectations.js';
 
@@ -78,8 +73,8 @@ export class SegmentFolder {
     await writeFile(this.segmentPath(base), change(bytes) ?? bytes);
   }
 
-  mark(base: number, watermark: SegmentWatermark): Promise<void> {
-    return this.edit(base, (bytes) => void bytes.set(encodeWatermark(watermark), WATERMARK_OFFSET));
+  setReach(base: number, reach: SegmentReach): Promise<void> {
+    return this.edit(base, (bytes) => void bytes.set(encodeReach(reach), REACH_OFFSET));
   }
 
   /** Text of the damage report. */

@@ -13,12 +13,12 @@ export function trimTests(fixture: Fixture): void {
     const stored: StoredFrame[] = [];
     for (let i = 0; i < count; i++) {
       stored.push(...(await fill(log, 2)));
-      await log.seal();
+      await log.endSegment();
     }
     return stored;
   }
 
-  it('removes the sealed segments before a frame, now and after a restart', async () => {
+  it('removes the ended segments before a frame, now and after a restart', async () => {
     const log = await fixture().logs.open(ACCESS);
     const other = await fixture().logs.open(COLLECTION);
     const [stored, others] = [await fillSegments(log, 4), await fill(other, 2)];

@@ -8,7 +8,7 @@ import { systemClock } from '../../../shared/clock.js';
 import { EMPTY_LOG } from '../../../shared/log/chain.js';
 import { LOG_START } from '../../../shared/log/eventLog.js';
 import { verifyFrame } from '../../../shared/log/frame.js';
-import { encodeSegmentHeader, encodeWatermark } from '../../../shared/log/segmentFormat.js';
+import { encodeReach, encodeSegmentHeader } from '../../../shared/log/segmentFormat.js';
 import { LocalLogs } from '../../../shared/log/segments.js';
 import { toHex } from '../../../verifier/bytes.js';
 import { checkExport, type ExportClaims } from '../../../verifier/exportClaims.js';
@@ -276,17 +276,17 @@ describe('the verifier of logs', () => {
       }
     });
 
-    it('accepts an unsealed segment only where a crash can have left it', async () => {
-      const [[older, sealed], [newer]] = [...(await store(short, 300))] as [[string, Buffer], [string, Buffer]];
-      const end = Number(sealed.readBigUInt64LE(40));
-      const watermark = encodeWatermark({ head: Number(sealed.readBigUInt64LE(32)), end, next: 0 });
-      await writeFile(older, Buffer.from(sealed).fill(watermark, 32, 64));
+    it('accepts a segment that names no next one only where a crash can have left it', async () => {
+      const [[older, ended], [newer]] = [...(await store(short, 300))] as [[string, Buffer], [string, Buffer]];
+      const end = Number(ended.readBigUInt64LE(40));
+      const reach = encodeReach({ head: Number(ended.readBigUInt64LE(32)), end, next: 0 });
+      await writeFile(older, Buffer.from(ended).fill(reach, 32, 64));
       const { refusal } = await check();
       expect(refusal).to.deep.include({ what: 'no segment follows it, but one with frames does' });
       expect(refusal?.place).to.deep.equal({ name: basename(older), byte: 48 });
       await writeFile(newer, encodeSegmentHeader({ collectionId: ORIGIN.id, base: end }));
       expect((await check()).refusal).to.equal(undefined);
-      await writeFile(older, sealed);
+      await writeFile(older, ended);
       expect((await check()).refusal).to.equal(undefined);
     });
 

@@ -1,12 +1,13 @@
+/** The last events of a cluster, for its view on the terminal. */
 import type { Clock } from '../../../../shared/clock.js';
-import type { Mark } from '../../../terminal/line.js';
+import type { Sign } from '../../../terminal/line.js';
 
 const KEPT = 200;
 
 export interface NewsItem {
   /** Unix milliseconds. */
   readonly atMs: number;
-  readonly mark: Mark;
+  readonly sign: Sign;
   readonly text: string;
   /** Whether it comes from the log of a process. */
   readonly isComplaint: boolean;
@@ -24,9 +25,9 @@ export class News {
     private readonly onNews: (item: NewsItem) => void = () => {},
   ) {}
 
-  add(mark: Mark, text: string, isComplaint = false): void {
+  add(sign: Sign, text: string, isComplaint = false): void {
     if (this.#isQuiet) return;
-    const item = { atMs: this.clock.nowMs(), mark, text, isComplaint };
+    const item = { atMs: this.clock.nowMs(), sign, text, isComplaint };
     this.items = [...this.items.slice(1 - KEPT), item];
     this.onNews(item);
   }

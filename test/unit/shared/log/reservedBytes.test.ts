@@ -3,7 +3,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { encodeWatermark, segmentName, WATERMARK_OFFSET } from '../../../../shared/log/segmentFormat.js';
+import { encodeReach, REACH_OFFSET, segmentName } from '../../../../shared/log/segmentFormat.js';
 import { accessLogId } from '../../../../shared/model/logId.js';
 import {
   append,
@@ -64,7 +64,7 @@ describe('the reserved bytes of an access log', () => {
     const bytes = await readFile(pathOf(0));
     const [first, second] = [HEADER_BYTES + FRAME_BYTES, HEADER_BYTES + 2 * FRAME_BYTES];
     bytes.fill(0, second - 10, second);
-    bytes.set(encodeWatermark({ head: HEADER_BYTES, end: first, next: 0 }), WATERMARK_OFFSET);
+    bytes.set(encodeReach({ head: HEADER_BYTES, end: first, next: 0 }), REACH_OFFSET);
     await writeFile(pathOf(0), bytes);
     const log = await (await folder.openLogs()).open(ACCESS_LOG);
     expect(await labels(log)).to.deep.equal([1]);

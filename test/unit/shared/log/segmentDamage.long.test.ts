@@ -54,9 +54,9 @@ describe('the check of local segments', () => {
     expect(await folder.expectDamage()).to.contain('byte 20: the header is cut short');
   });
 
-  it('reports a frame behind the watermark that does not verify although the next one does', async () => {
+  it('reports a frame behind the reach that does not verify although the next one does', async () => {
     await folder.write({}, 1, 2, 3, 4);
-    await folder.mark(0, { head: 180, end: 296, next: 0 });
+    await folder.setReach(0, { head: 180, end: 296, next: 0 });
     await folder.edit(0, (bytes) => flip(bytes, 350));
     expect(await folder.expectDamage()).to.contain('byte 296: a frame does not verify, but the one behind it does');
   });
@@ -83,12 +83,12 @@ describe('the check of local segments', () => {
   it('reports a segment marked as the last, followed by one with frames', async () => {
     await folder.write({ segmentBytes: 150 }, 1, 2, 3);
     for (const base of [0, 180]) {
-      await folder.mark(base, { head: 64, end: 180, next: 0 });
+      await folder.setReach(base, { head: 64, end: 180, next: 0 });
       const place = `segment ${segmentName(base)}, byte 48: `;
       expect(await folder.expectDamage()).to.contain(`${place}no segment follows it, but one with frames does`);
-      await folder.mark(base, { head: 64, end: 180, next: 181 });
+      await folder.setReach(base, { head: 64, end: 180, next: 181 });
       expect(await folder.expectDamage()).to.contain(`${place}it is not followed where it ends`);
-      await folder.mark(base, { head: 64, end: 180, next: base + 180 });
+      await folder.setReach(base, { head: 64, end: 180, next: base + 180 });
     }
     expect(await labels(await folder.open())).to.deep.equal([1, 2, 3]);
   });

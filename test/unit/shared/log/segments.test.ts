@@ -10,12 +10,7 @@ import { expect } from 'chai';
 import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 import { DurableFile } from '../../../../shared/files/durable.js';
 import { hash } from '../../../../shared/hashing/hash.js';
-import {
-  encodeSegmentHeader,
-  encodeWatermark,
-  segmentName,
-  WATERMARK_OFFSET,
-} from '../../../../shared/log/segmentFormat.js';
+import { encodeReach, encodeSegmentHeader, REACH_OFFSET, segmentName } from '../../../../shared/log/segmentFormat.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
 import { expectCode, rejection } from '../../../support/expectations.js';
 import { fileHandlePrototype, systemError } from '../../../support/failingFiles.js';
@@ -69,17 +64,17 @@ describe('local segments', () => {
       expect((await log.head())!.position).to.equal(592 + HEADER_BYTES);
     });
 
-    it('name in each sealed segment the base of the next', async () => {
+    it('name in each ended segment the base of the next', async () => {
       await folder.write({ segmentBytes: 300 }, 1, 2, 3, 4, 5);
       const bytes = await Promise.all([0, 296, 592].map((base) => readFile(folder.segmentPath(base))));
       expect(bytes.map((segment) => segment.readBigUInt64LE(48))).to.deep.equal([296n, 592n, 0n]);
     });
 
-    for (const isSealed of [false, true])
-      it(`continue after a crash between ${isSealed ? 'the seal of a segment and the first frame of the next' : 'the creation of a segment and the seal of the previous one'}`, async () => {
+    for (const isEnded of [false, true])
+      it(`continue after a crash between ${isEnded ? 'the end of a segment and the first frame of the next' : 'the creation of a segment and the end of the previous one'}`, async () => {
         await folder.write({}, 1, 2);
         await writeFile(folder.segmentPath(296), encodeSegmentHeader({ collectionId: COLLECTION, base: 296 }));
-        if (isSealed) await folder.mark(0, { head: 180, end: 296, next: 296 });
+        if (isEnded) await folder.setReach(0, { head: 180, end: 296, next: 296 });
         const log = await folder.open();
         expect((await log.head())!.bytes[0]).to.equal(2);
         expect((await readFile(folder.segmentPath())).readBigUInt64LE(48)).to.equal(296n);
@@ -103,10 +98,10 @@ describe('local segments', () => {
     it('cut it at any crash position, and keep its bytes in a separate file', async () => {
       await folder.write({}, 1, 2, 3);
       const whole = await readFile(folder.segmentPath());
-      const before = encodeWatermark({ head: 180, end: 296, next: 0 });
+      const before = encodeReach({ head: 180, end: 296, next: 0 });
       for (let length = 296; length <= whole.length; length += length < 318 ? 1 : 9) {
         const crashed = Buffer.from(whole.subarray(0, length));
-        crashed.set(before, WATERMARK_OFFSET);
+        crashed.set(before, REACH_OFFSET);
         await writeFile(folder.segmentPath(), crashed);
         const log = await folder.open();
         const survived = length === whole.length ? [1, 2, 3] : [1, 2];
@@ -142,9 +137,9 @@ describe('local segments', () => {
       expect(await labels(await folder.open())).to.deep.equal([1, 2]);
     });
 
-    it('keep whole frames behind the watermark after a power failure', async () => {
+    it('keep whole frames behind the reach after a power failure', async () => {
       await folder.write({}, 1, 2, 3, 4);
-      await folder.mark(0, { head: 180, end: 296, next: 0 });
+      await folder.setReach(0, { head: 180, end: 296, next: 0 });
       const log = await folder.open();
       expect(await labels(log)).to.deep.equal([1, 2, 3, 4]);
       expect((await log.head())!.bytes[0]).to.equal(4);
@@ -185,7 +180,7 @@ describe('local segments', () => {
     }
 
     for (const fails of ['too', 'not'])
-      it(`refuse an append after a failed mark once the concurrent large write has ${fails === 'too' ? 'failed too' : 'ended'}`, async () => {
+      it(`refuse an append after a failed write of the reach once the concurrent large write has ${fails === 'too' ? 'failed too' : 'ended'}`, async () => {
         const log = await folder.open();
         await append(log, 1);
         const { position } = (await log.head())!;
@@ -209,7 +204,7 @@ describe('local segments', () => {
 
     const syncs = [
       { what: 'of the one before', survived: [1, 3] },
-      { what: 'of its seal', survived: [1, 3] },
+      { what: 'of its reach', survived: [1, 3] },
       // The outcome was unknown; the next read found it whole.
       { what: 'of the first frame', survived: [1, 2, 3] },
     ];
@@ -231,7 +226,7 @@ describe('local segments', () => {
         expect(await labels(await folder.open())).to.deep.equal(survived);
       });
 
-    it('leave a segment unsealed until the name of the next one is durable', async () => {
+    it('name the next segment only once the entry of its file is durable', async () => {
       await folder.write({}, 1);
       const base = (await readFile(folder.segmentPath())).length;
       await writeFile(folder.segmentPath(base), encodeSegmentHeader({ collectionId: COLLECTION, base }));
@@ -243,7 +238,7 @@ describe('local segments', () => {
         order.push('folder');
       };
       DurableFile.prototype.sync = function () {
-        order.push('seal');
+        order.push('file');
         return sync.call(this);
       };
       try {
@@ -254,7 +249,7 @@ describe('local segments', () => {
       } finally {
         prototype.sync = syncFolder;
       }
-      expect(order.slice(0, 2)).to.deep.equal(['folder', 'seal']);
+      expect(order.slice(0, 2)).to.deep.equal(['folder', 'file']);
     });
 
     it('sync the name of a log again if its first sync failed', async () => {

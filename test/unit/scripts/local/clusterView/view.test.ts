@@ -69,10 +69,10 @@ const SNAPSHOT: ClusterSnapshot = {
   ],
   moves: [{ collectionId: 17, name: 'orders', from: 's3', to: 's1', sinceMs: 1_230 }],
   news: [
-    { atMs: FIRST_MS, mark: 'warning', text: 'shard s2 ended by SIGKILL; starts again in 10.0 s', isComplaint: false },
+    { atMs: FIRST_MS, sign: 'warning', text: 'shard s2 ended by SIGKILL; starts again in 10.0 s', isComplaint: false },
     {
       atMs: FIRST_MS + 3_000,
-      mark: 'done',
+      sign: 'done',
       text: 'failover of s2 took 3.4 s: all its collections have other owners',
       isComplaint: false,
     },
@@ -123,7 +123,7 @@ describe('the view of a cluster', () => {
     const many = Array.from({ length: 64 }, (_, i) => shard(`s${i + 1}`));
     const news = Array.from(
       { length: 50 },
-      (_, i) => ({ atMs: FIRST_MS, mark: 'plain', text: `event ${i} ${'x'.repeat(90)}`, isComplaint: false }) as const,
+      (_, i) => ({ atMs: FIRST_MS, sign: 'plain', text: `event ${i} ${'x'.repeat(90)}`, isComplaint: false }) as const,
     );
     const moves = Array.from({ length: 30 }, (_, i) => ({ ...SNAPSHOT.moves[0]!, collectionId: i }));
     const crowded = { ...SNAPSHOT, shards: many, news, moves };
@@ -148,7 +148,7 @@ describe('the view of a cluster', () => {
   it('keeps events visible among many complaints of processes', () => {
     const item = (i: number, isComplaint: boolean) => ({
       atMs: FIRST_MS,
-      mark: 'plain' as const,
+      sign: 'plain' as const,
       text: `${isComplaint ? 'complaint' : 'event'} ${i}`,
       isComplaint,
     });
