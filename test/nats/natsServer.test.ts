@@ -15,7 +15,13 @@ import { inspectBinary, isUsable, type NatsBinary } from '../../scripts/local/na
 import { type FindOptions, findNatsServer } from '../../scripts/local/natsServer/find.js';
 import { type ServerSettings, serverConfig } from '../../scripts/local/natsServer/serverConfig.js';
 import { planServer } from '../../scripts/local/natsServer/serverPlan.js';
-import { RELEASE, releaseFrom, SERVER_SOURCES, type ServerSource } from '../../scripts/local/natsServer/sources.js';
+import {
+  goToolchain,
+  RELEASE,
+  releaseFrom,
+  SERVER_SOURCES,
+  type ServerSource,
+} from '../../scripts/local/natsServer/sources.js';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { eventually, rejection } from '../support/expectations.js';
@@ -155,6 +161,20 @@ describe('nats-server', () => {
       const { message } = await rejection(source().fetch(folder, () => {}));
       expect(message).to.contain('404');
     });
+  });
+
+  it('is not compiled by Go if the module proxy does not answer', async () => {
+    await writeFile(join(folder, 'go'), '#!/bin/sh\nexec sleep 60\n');
+    await chmod(join(folder, 'go'), 0o755);
+    const before = process.env.PATH;
+    process.env.PATH = `${folder}:${before}`;
+    try {
+      let hasStarted = false;
+      await rejection(goToolchain.fetch(folder, () => (hasStarted = true)));
+      expect(hasStarted).to.equal(false);
+    } finally {
+      process.env.PATH = before;
+    }
   });
 
   it('is fetched in the pinned version from each reachable source', async function () {

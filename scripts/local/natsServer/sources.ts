@@ -99,14 +99,15 @@ const wheel: ServerSource = {
 };
 
 /** A Go toolchain, which compiles the source and compares it with Go's checksum database. */
-const goToolchain: ServerSource = {
+export const goToolchain: ServerSource = {
   name: 'a Go toolchain',
   path: (cacheDir) => join(cacheDir, `go-${RELEASE}`, PROGRAM),
   async fetch(cacheDir, onStart) {
-    await runProgram('go', ['version'], { timeoutMs: ASK_MS });
+    const source = `github.com/nats-io/nats-server/v2@v${RELEASE}`;
+    // Asks the module proxy for the version: an installation shows no progress by which a stall could be recognised.
+    await runProgram('go', ['list', '-m', source], { timeoutMs: ASK_MS });
     onStart();
     const env = { GOBIN: join(cacheDir, `go-${RELEASE}`), CGO_ENABLED: '0' };
-    const source = `github.com/nats-io/nats-server/v2@v${RELEASE}`;
     await runProgram('go', ['install', '-trimpath', source], { env, timeoutMs: INSTALL_MS });
     return this.path(cacheDir)!;
   },
@@ -119,7 +120,8 @@ const homebrew: ServerSource = {
   async fetch(_cacheDir, onStart) {
     const prefix = await runProgram('brew', ['--prefix'], { timeoutMs: ASK_MS });
     onStart();
-    await runProgram('brew', ['install', '--quiet', PROGRAM], { timeoutMs: INSTALL_MS });
+    const env = { HOMEBREW_NO_AUTO_UPDATE: '1' };
+    await runProgram('brew', ['install', '--quiet', PROGRAM], { env, timeoutMs: INSTALL_MS });
     return join(prefix, 'bin', PROGRAM);
   },
 };
