@@ -85,7 +85,7 @@ const texts = (snapshot: ClusterSnapshot, columns: number, rows: number): string
 describe('the view of a cluster', () => {
   it('shows servers, coordinators, shards, moves and events', () => {
     expect(texts(SNAPSHOT, 80, 40)).to.deep.equal([
-      'Vouch  http://127.0.0.1:8080                      up 2 m 05 s   q or Ctrl-C ends',
+      'Vouch  http://127.0.0.1:8080/console              up 2 m 05 s   q or Ctrl-C ends',
       'try    curl -s http://127.0.0.1:8080/v1/namespaces \\',
       '         -H "Authorization: Bearer $(cat data/cluster/keys/default.key)"',
       '',
