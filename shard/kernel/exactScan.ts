@@ -12,6 +12,9 @@ import { SlicedScan } from './slicedScan.js';
 import { spread } from './spread.js';
 import type { Way } from './way.js';
 
+/** Rows of a scan that take as long as the first step to a block. */
+const BLOCK_ROWS = 64;
+
 /** A search through all rows, or all rows of a choice. */
 export class ExactScan extends SlicedScan implements PartableScan<Hits> {
   /** Undefined before the first step. */
@@ -55,6 +58,8 @@ export class ExactScan extends SlicedScan implements PartableScan<Hits> {
     const bitmap = chosen === block.live ? block.bitmapAddress : scratch.stage(chosen);
     region.arena.kernel.scanRows(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane, way);
     this.#next = this.#order!.next().value;
-    return rows * strideBytes * cost;
+    // Without this, a scan of a few rows of each block would pause often, and copy all bitmaps.
+    const scanned = chosen === block.live ? rows : BLOCK_ROWS + chosen.count * this.vectors.shape.selectedRowCost;
+    return Math.min(rows, scanned) * strideBytes * cost;
   }
 }

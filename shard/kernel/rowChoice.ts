@@ -1,4 +1,4 @@
-import type { BitSet } from './bitSet.js';
+import { BitSet } from './bitSet.js';
 import type { Block } from './block.js';
 import type { BlockShape } from './blockShape.js';
 import type { SlotSet } from './slotSet.js';
@@ -88,10 +88,24 @@ export class RowChoice {
 
   /** Freezes the rows of all blocks. A second call changes nothing. */
   freeze(): void {
-    this.#frozen ??= {
-      rows: this.vectors.blocks.map((_, index) => (this.isEmpty(index) ? undefined : this.rows(index).clone())),
-      scan: this.vectors.beginScan(),
-    };
+    this.#frozen ??= { rows: this.#copied(), scan: this.vectors.beginScan() };
+  }
+
+  /** Copies the rows of all blocks to one buffer: one for each block would take longer than the scan of a few rows. */
+  #copied(): readonly (BitSet | undefined)[] {
+    const { blocks } = this.vectors;
+    const { only } = this.among;
+    const words = new Uint32Array(blocks.reduce((sum, { live }) => sum + live.words.length, 0));
+    let end = 0;
+    return blocks.map((_, index) => {
+      if (this.isEmpty(index)) return undefined;
+      if (only !== undefined) return only.bitmap(index);
+      const rows = this.rows(index).words;
+      const copy = words.subarray(end, end + rows.length);
+      end += rows.length;
+      copy.set(rows);
+      return new BitSet(copy);
+    });
   }
 
   close(): void {

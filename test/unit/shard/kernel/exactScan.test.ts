@@ -3,6 +3,7 @@
 /** Slices, slots and memory of exact scans. `codePlane.test.ts` tests the bound by which they exclude rows. */
 import { expect } from 'chai';
 import { ExactScan } from '../../../../shard/kernel/exactScan.js';
+import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { type Expected, listed, Modelled, nearest, randomVector } from './kernelOracle.js';
 
@@ -74,6 +75,23 @@ describe('a search in slices', () => {
     await collection.check(vector(), K);
     const { vectors, memory } = collection;
     expect(vectors.blocks[0]!.region.arena.usedBytes, 'all memory of scans is freed').to.equal(memory.usedBytes);
+  });
+
+  it('takes less of a slice for a few rows of each block than for all of them', () => {
+    const collection = filled(20_000);
+    const { vectors } = collection;
+    const few = new SlotSet(vectors.shape);
+    for (let slot = 0; slot < 20_000; slot += 500) few.add(slot);
+    const query = vector();
+    const stepsOf = (eligible: SlotSet | undefined): number => {
+      const scan = new ExactScan(vectors, query, K, { eligible });
+      let steps = 1;
+      while (!scan.step(64 * 1024)) steps++;
+      scan.close();
+      return steps;
+    };
+    expect(stepsOf(undefined)).to.be.above(1);
+    expect(stepsOf(few)).to.equal(1);
   });
 
   it('delays the reuse of a released slot until every scan that began before the release has ended', () => {
