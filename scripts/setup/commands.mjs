@@ -3,6 +3,7 @@
  * function of set-up (`run`) are checked here.
  */
 import { parseArgs } from 'node:util';
+import { together } from './build.mjs';
 import { checkTypes, format, lint } from './checks.mjs';
 import { SetupError } from './command.mjs';
 import { testsProving } from './provingTests.mjs';
@@ -54,7 +55,7 @@ function tests(needs, suite, command, does) {
     options: TEST_OPTIONS,
     run: async (given, root) => {
       const args = testsNamedBy(given, root);
-      if (CHECKED_FIRST.includes(suite) && !areSome(args)) for (const check of [checkTypes, lint]) await check(root);
+      if (CHECKED_FIRST.includes(suite) && !areSome(args)) await together([checkTypes(root), lint(root)]);
       await runTests(root, args, suite);
     },
   };
