@@ -2,62 +2,10 @@
 /** Shards that join, leave and die while clients write and search: the effects for clients. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock } from '../../shared/clock.js';
-import { ownershipOf, storedOwnership } from '../../shared/registry/owners.js';
-import { ClusterLoad, PAUSE_MS } from '../support/launch/clusterLoad.js';
-import { type Client, type Project, Service } from '../support/launch/service.js';
-import { seededRandom, testSeed } from '../support/model/random.js';
-
-const COLLECTIONS = Array.from({ length: 9 }, (_, i) => `c${i}`);
-const CLIENTS = 6;
-/** Longest waits in milliseconds, of clients that send one request after another. */
-interface Pauses {
-  readonly search: number;
-  readonly write: number;
-  readonly failed: number;
-}
-
-/** The defaults, for tests of failover times. */
-const PROMPT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_FAILOVER_MS: '3000' };
-
-async function createAll(project: Project, names = COLLECTIONS): Promise<void> {
-  for (const name of names) {
-    const { status } = await project.rw.post('/v1/namespaces', { name, dimension: 3, metric: 'squared_l2' });
-    expect(status).to.equal(200);
-  }
-}
-
-const loadOn = (
-  service: Service,
-  project: Project,
-  coordinators: readonly string[] = ['coordinator'],
-  names = COLLECTIONS,
-): ClusterLoad =>
-  new ClusterLoad(
-    Array.from({ length: CLIENTS }, (_, i) => service.client(project.rw.key, coordinators[i % coordinators.length])),
-    names,
-    seededRandom(testSeed()),
-  );
-
-const busy = (service: Service, load: ClusterLoad): Promise<void> => {
-  const [writes, searches] = [load.written.length, load.searches];
-  return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50);
-};
-
-/** Every answered write is there exactly once. */
-async function expectAllThere(project: Project, { written }: ClusterLoad): Promise<void> {
-  const { body } = await project.rw.get('/v1/namespaces');
-  for (const { name, record_count } of body.collections) {
-    const mine = written.filter(({ collection }) => collection === name);
-    expect(new Set(mine.map(({ id }) => id)).size, `ids of ${name}`).to.equal(mine.length);
-    expect(record_count).to.be.at.least(mine.length);
-    for (const { id, values } of mine.filter((_, i) => i % 7 === 0 || i > mine.length - 20)) {
-      const got = await project.rw.get(`/v1/records/${id}?collection=${name}`);
-      expect(got.body.vector, `record ${id} of ${name}`).to.deep.equal(values);
-    }
-  }
-}
+import { busy, type ClusterLoad, createAll, expectAllThere, loadOn, PAUSE_MS } from '../support/launch/clusterLoad.js';
+import { type Project, Service } from '../support/launch/service.js';
+import { describeDeadShard } from '../support/suites/deadShard.js';
 
 describe('shards that join and leave under load', () => {
   let service: Service;
@@ -116,55 +64,7 @@ describe('shards that join and leave under load', () => {
   });
 });
 
-for (const followers of ['0', '1'])
-  describe(`a shard that dies under load, with ${followers === '0' ? 'no follower' : 'a follower'}`, () => {
-    let service: Service;
-    after(() => service?.stop());
-
-    it('leaves its collections to other shards, with every answered write', async () => {
-      const settings = { ...PROMPT, VOUCH_FOLLOWERS: followers };
-      service = await Service.start('cluster', settings, { shards: 3, coordinators: 2 });
-      const project = await service.newProject();
-      await createAll(project);
-      const load = loadOn(service, project, ['coordinator', 'coordinator2']);
-      await busy(service, load);
-      await service.until(async () => {
-        const ownerships = [...(await service.ownerships()).values()];
-        return ownerships.every((one) => one.followers.length === Number(followers));
-      });
-      await busy(service, load);
-      const before = await service.ownerships();
-      const lost = [...before].filter(([, { shard }]) => shard === 's2');
-      expect(lost).not.to.have.length(0);
-      // The leading coordinator may be the first one, which dies with the shard.
-      await Promise.all([service.kill('s2'), service.kill('coordinator')]);
-      const killedMs = systemClock.monotonicMs();
-      const there = service.client(project.rw.key, 'coordinator2');
-      await Promise.all(
-        lost.map(([, { collection }]) =>
-          service.until(async () => {
-            const answer = await there.post('/v1/search', { collection: collection.name, query: [0, 0, 0], k: 1 });
-            return answer.status === 200;
-          }),
-        ),
-      );
-      const servedMs = systemClock.monotonicMs() - killedMs;
-      console.log(`      all ${lost.length} collections of the dead shard are served after ${servedMs.toFixed(0)} ms`);
-      const after = await service.ownerships();
-      for (const [id, { epoch, followers: heirs }] of lost) {
-        const { shard, epoch: now } = after.get(id)!;
-        expect(shard).not.to.equal('s2');
-        // If the heir had more than the others, the collection may have moved on.
-        if (followers === '1' && now === epoch + 1) expect(heirs).to.include(shard);
-      }
-      await service.run('coordinator');
-      await busy(service, load);
-      await load.stop();
-      expect(load.wrong).to.deep.equal([]);
-      for (const { status, text } of load.failed) expect(status, text).to.be.oneOf([0, 503]);
-      await expectAllThere(project, load);
-    });
-  });
+describeDeadShard(1);
 
 describe('a shard that is killed and comes back at once', () => {
   const records = Number(process.env.VOUCH_COMEBACK_RECORDS ?? 500);
@@ -216,86 +116,5 @@ describe('a shard that is killed and comes back at once', () => {
     expect(load.wrong).to.deep.equal([]);
     for (const { status, text } of load.failed) expect(status, text).to.be.oneOf([0, 503]);
     await expectAllThere(project, load);
-  });
-});
-
-describe('the pause that clients see at a move', () => {
-  const records = Number(process.env.VOUCH_PAUSE_RECORDS ?? 2_000);
-  const dimension = 128;
-  let service: Service;
-  after(() => service?.stop());
-
-  /** Longest time without a good answer, for clients that write or search continually. */
-  async function pauseDuring(client: Client, change: () => Promise<void>): Promise<Pauses> {
-    let failed = 0;
-    const pausesMs = { search: 0, write: 0 };
-    const values = new Array(dimension).fill(0.5);
-    const asks = {
-      search: () => client.post('/v1/search', { collection: 'large', query: values, k: 10 }),
-      write: () => client.post('/v1/records', { collection: 'large', values }),
-    };
-    let isOver = false;
-    const clients = (['search', 'write'] as const).map(async (kind) => {
-      let goodMs = systemClock.monotonicMs();
-      for (; !isOver; await delay(PAUSE_MS)) {
-        const { status } = await asks[kind]();
-        if (status !== 200) failed++;
-        const nowMs = systemClock.monotonicMs();
-        pausesMs[kind] = Math.max(pausesMs[kind], nowMs - goodMs);
-        if (status === 200) goodMs = nowMs;
-      }
-    });
-    await change().finally(() => {
-      isOver = true;
-    });
-    await Promise.all(clients);
-    return { ...pausesMs, failed };
-  }
-
-  const shown = ({ search, write, failed }: Pauses): string =>
-    `${search.toFixed(0)} ms for a search, ${write.toFixed(0)} ms for a write; ${failed} requests failed`;
-
-  it('is short if the new owner is warm', async () => {
-    service = await Service.start('cluster', {}, { shards: 2 });
-    const { rw } = await service.newProject();
-    const { body } = await rw.post('/v1/namespaces', { name: 'large', dimension, metric: 'squared_l2' });
-    const random = seededRandom(1);
-    for (let from = 0; from < records; from += 2_000) {
-      const batch = Array.from({ length: 2_000 }, () => Array.from({ length: dimension }, () => random.int(200) / 100));
-      expect((await rw.post('/v1/vectors/batch-insert', { collection: 'large', batch })).status).to.equal(200);
-    }
-    const still = await pauseDuring(rw, () => delay(500));
-    console.log(`      ${records} x ${dimension}; no move: the longest wait is ${shown(still)}`);
-    const first = await service.ownerOf(body.id);
-    const second = first === 's1' ? 's2' : 's1';
-    const warm = await pauseDuring(rw, async () => {
-      expect((await service.end(first)).code).to.equal(0);
-    });
-    expect([await service.ownerOf(body.id), warm.failed]).to.deep.equal([second, 0]);
-    console.log(`      a warm move: ${shown(warm)}`);
-    await service.run(first);
-    const cold = await pauseDuring(rw, async () => {
-      const owners = await (await service.platform()).bucket(BUCKETS.owners);
-      const entry = (await owners.get(String(body.id)))!;
-      const ownership = ownershipOf(entry);
-      // This equals the loss of the owner: no hand-over, and no warm shard.
-      await owners.put(entry.key, storedOwnership({ ...ownership, shard: first, epoch: ownership.epoch + 1 }));
-      await service.until(async () => (await service.metric('vouch_collections_open', `shard="${first}"`)) === 1);
-    });
-    console.log(`      a cold one: ${shown(cold)}`);
-  });
-
-  it('is absent at the end of the only shard, which has no other to hand over to', async () => {
-    const project = await service.newProject();
-    await createAll(project);
-    expect(await service.end('s2')).to.deep.equal({ code: 0, signal: null });
-    const begunMs = systemClock.monotonicMs();
-    expect(await service.end('s1')).to.deep.equal({ code: 0, signal: null });
-    console.log(`      it has ended after ${(systemClock.monotonicMs() - begunMs).toFixed(0)} ms`);
-    await service.run('s1');
-    await service.until(async () => {
-      const answer = await project.rw.post('/v1/search', { collection: 'c0', query: [0, 0, 0], k: 1 });
-      return answer.status === 200;
-    });
   });
 });

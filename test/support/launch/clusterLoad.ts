@@ -3,10 +3,11 @@
  * and failed requests are recorded.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
-import type { seededRandom } from '../model/random.js';
+import { seededRandom, testSeed } from '../model/random.js';
 import type { Answer } from './client.js';
-import type { Client } from './service.js';
+import type { Client, Project, Service } from './service.js';
 
 export interface Acknowledged {
   readonly collection: string;
@@ -26,6 +27,9 @@ export interface Failed {
  * which leaves the machine to the service.
  */
 export const PAUSE_MS = 40;
+
+const COLLECTIONS = Array.from({ length: 9 }, (_, i) => `c${i}`);
+const CLIENTS = 6;
 
 type Random = ReturnType<typeof seededRandom>;
 
@@ -94,5 +98,46 @@ export class ClusterLoad {
       this.failed.push({ what, status: 0, text: String(error) });
     }
     return undefined;
+  }
+}
+
+/** Creates collections for the load. */
+export async function createAll(project: Project, names = COLLECTIONS): Promise<void> {
+  for (const name of names) {
+    const { status } = await project.rw.post('/v1/namespaces', { name, dimension: 3, metric: 'squared_l2' });
+    expect(status).to.equal(200);
+  }
+}
+
+/** Begins the load of six clients of a project, at these coordinators. */
+export const loadOn = (
+  service: Service,
+  project: Project,
+  coordinators: readonly string[] = ['coordinator'],
+  names = COLLECTIONS,
+): ClusterLoad =>
+  new ClusterLoad(
+    Array.from({ length: CLIENTS }, (_, i) => service.client(project.rw.key, coordinators[i % coordinators.length])),
+    names,
+    seededRandom(testSeed()),
+  );
+
+/** Resolves when the load has got further. */
+export const busy = (service: Service, load: ClusterLoad): Promise<void> => {
+  const [writes, searches] = [load.written.length, load.searches];
+  return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50);
+};
+
+/** Asserts that every answered write is there exactly once. */
+export async function expectAllThere(project: Project, { written }: ClusterLoad): Promise<void> {
+  const { body } = await project.rw.get('/v1/namespaces');
+  for (const { name, record_count } of body.collections) {
+    const mine = written.filter(({ collection }) => collection === name);
+    expect(new Set(mine.map(({ id }) => id)).size, `ids of ${name}`).to.equal(mine.length);
+    expect(record_count).to.be.at.least(mine.length);
+    for (const { id, values } of mine.filter((_, i) => i % 7 === 0 || i > mine.length - 20)) {
+      const got = await project.rw.get(`/v1/records/${id}?collection=${name}`);
+      expect(got.body.vector, `record ${id} of ${name}`).to.deep.equal(values);
+    }
   }
 }
