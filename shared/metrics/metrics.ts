@@ -1,6 +1,7 @@
 /** The metrics of one process, made from the table. */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { systemClock } from '../clock.js';
 import { type MetricText, metricTexts } from './metricsText.js';
+import { Amounts, DurationHistogram, type LabelValues, labelsText } from './samples.js';
 import { GROUPS, type Metric, type MetricTable, type Process } from './table.js';
 
 type NamesOf<Type extends Metric['type']> = {
@@ -28,46 +29,54 @@ export type Readings = {
 };
 
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #counters = new Map<string, Counter>();
-  readonly #gauges = new Map<string, { readonly gauge: Gauge; readonly label: string | undefined }>();
-  readonly #histograms = new Map<string, Histogram>();
+  readonly #counters = new Map<string, Amounts>();
+  readonly #gauges = new Map<string, { readonly gauge: Amounts; readonly label: string | undefined }>();
+  readonly #histograms = new Map<string, DurationHistogram>();
+  /** All of them, in the order of the table. */
+  readonly #all = new Map<string, Amounts | DurationHistogram>();
   readonly #onRead: (() => void)[] = [];
+  /** The label of all samples. */
+  readonly #shared: string;
 
   /** `shard`: the name that the metrics of a shard carry as a label. */
   constructor(process: Process, shard?: string) {
-    if (shard !== undefined) this.#registry.setDefaultLabels({ shard });
+    this.#shared = shard === undefined ? '' : labelsText(['shard'], { shard });
     for (const { at, metrics } of GROUPS)
       if ((at as readonly Process[]).includes(process))
-        for (const [name, metric] of Object.entries<Metric>(metrics)) this.#make(name, metric);
+        for (const [name, metric] of Object.entries<Metric>(metrics)) this.#all.set(name, this.#make(name, metric));
   }
 
-  // Arguments go to prom-client unchanged: a call allocates only its labels.
   count(name: Plain<CounterName>, by?: number): void;
   count<N extends Labelled<CounterName>>(name: N, labels: LabelsOf<N>, by?: number): void;
-  count(name: CounterName, labels?: object | number, by?: number): void {
-    this.#counters.get(name)!.inc(labels as object, by);
+  count(name: CounterName, labels?: object | number, by = 1): void {
+    const counter = this.#counters.get(name)!;
+    if (typeof labels === 'object') counter.add(labels as LabelValues, by);
+    else counter.add(undefined, labels ?? 1);
   }
 
   observe(name: Plain<HistogramName>, seconds: number): void;
   observe<N extends Labelled<HistogramName>>(name: N, labels: LabelsOf<N>, seconds: number): void;
   observe(name: HistogramName, labels: object | number, seconds?: number): void {
-    this.#histograms.get(name)!.observe(labels as object, seconds as number);
+    const histogram = this.#histograms.get(name)!;
+    if (typeof labels === 'object') histogram.observe(labels as LabelValues, seconds as number);
+    else histogram.observe(undefined, labels);
   }
 
   /** The returned function observes the time since this call. */
   startTimer(name: Plain<HistogramName>): () => void;
   startTimer<N extends Labelled<HistogramName>>(name: N): (labels: LabelsOf<N>) => void;
   startTimer(name: HistogramName): (labels?: object) => void {
-    return this.#histograms.get(name)!.startTimer();
+    const histogram = this.#histograms.get(name)!;
+    const startedMs = systemClock.monotonicMs();
+    return (labels) => histogram.observe(labels as LabelValues, (systemClock.monotonicMs() - startedMs) / 1000);
   }
 
   set(name: Plain<GaugeName>, value: number): void {
-    this.#gauges.get(name)!.gauge.set(value);
+    this.#gauges.get(name)!.gauge.set(undefined, value);
   }
 
   change(name: Plain<GaugeName>, by: number): void {
-    this.#gauges.get(name)!.gauge.inc(by);
+    this.#gauges.get(name)!.gauge.add(undefined, by);
   }
 
   /** `read` is called when the metrics are read. */
@@ -75,7 +84,7 @@ export class Metrics {
     this.onRead(() => {
       for (const [name, reading] of Object.entries(read())) {
         const { gauge, label } = this.#gauges.get(name)!;
-        if (typeof reading === 'number') gauge.set(reading);
+        if (typeof reading === 'number') gauge.set(undefined, reading);
         else for (const [value, count] of Object.entries(reading)) gauge.set({ [label!]: value }, count);
       }
     });
@@ -88,21 +97,19 @@ export class Metrics {
 
   texts(): Promise<MetricText[]> {
     for (const update of this.#onRead) update();
-    return metricTexts(this.#registry);
+    return metricTexts(this.#all);
   }
 
-  #make(name: string, { type, help, labels, buckets = [] }: Metric): void {
-    const options = { name, help, labelNames: Object.keys(labels), registers: [this.#registry] };
-    switch (type) {
-      case 'counter':
-        this.#counters.set(name, new Counter(options));
-        return;
-      case 'gauge':
-        this.#gauges.set(name, { gauge: new Gauge(options), label: options.labelNames[0] });
-        return;
-      case 'histogram':
-        this.#histograms.set(name, new Histogram({ ...options, buckets: [...buckets] }));
-        return;
+  #make(name: string, { type, help, labels, buckets = [] }: Metric): Amounts | DurationHistogram {
+    const head = { name, type, help, labelNames: Object.keys(labels) };
+    if (type === 'histogram') {
+      const histogram = new DurationHistogram(head, this.#shared, buckets);
+      this.#histograms.set(name, histogram);
+      return histogram;
     }
+    const amounts = new Amounts(head, this.#shared);
+    if (type === 'counter') this.#counters.set(name, amounts);
+    else this.#gauges.set(name, { gauge: amounts, label: head.labelNames[0] });
+    return amounts;
   }
 }

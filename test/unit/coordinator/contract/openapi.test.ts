@@ -1,7 +1,6 @@
 // Covers: coordinator/contract/publishedSchemas.ts, coordinator/contract/records.ts, coordinator/contract/search.ts
 // Covers: coordinator/contract/service.ts, coordinator/contract/values.ts, shared/model/indexKinds.ts
 import { expect } from 'chai';
-import { Counter, Gauge, Registry } from 'prom-client';
 import { openApi } from '../../../../coordinator/contract/openapi.js';
 import { assertGetRecords } from '../../../../coordinator/contract/records.js';
 import { assertSearch } from '../../../../coordinator/contract/search.js';
@@ -10,6 +9,7 @@ import { API_ROUTES } from '../../../../coordinator/handlers/routes.js';
 import { METRICS_ROUTE } from '../../../../coordinator/handlers/service.js';
 import { ERRORS, type ErrorCode } from '../../../../shared/errors/errorTable.js';
 import { joinMetricTexts, metricTexts } from '../../../../shared/metrics/metricsText.js';
+import { Amounts, labelsText } from '../../../../shared/metrics/samples.js';
 import { OUTSIDE_NAMES } from '../../../../shared/model/indexParameters.js';
 
 interface Operation {
@@ -194,13 +194,16 @@ describe('the refusal of a request', () => {
 
 describe('the Prometheus text', () => {
   it('groups the samples of all sources by name, with their own labels', async () => {
-    const own = new Registry();
-    new Gauge({ name: 'a', help: 'one\n\\', registers: [own] }).set(1);
-    const shard = new Registry();
-    shard.setDefaultLabels({ shard: 's"1' });
-    new Counter({ name: 'b', help: 'two', labelNames: ['op'], registers: [shard] }).inc({ op: 'x' });
-    new Gauge({ name: 'a', help: 'other', registers: [shard] }).set(Number.POSITIVE_INFINITY);
-    new Gauge({ name: 'c', help: 'of nothing', labelNames: ['x'], registers: [shard] });
+    const own = new Map([['a', new Amounts({ name: 'a', type: 'gauge', help: 'one\n\\', labelNames: [] }, '')]]);
+    own.get('a')!.set(undefined, 1);
+    const shared = labelsText(['shard'], { shard: 's"1' });
+    const shard = new Map([
+      ['b', new Amounts({ name: 'b', type: 'counter', help: 'two', labelNames: ['op'] }, shared)],
+      ['a', new Amounts({ name: 'a', type: 'gauge', help: 'other', labelNames: [] }, shared)],
+      ['c', new Amounts({ name: 'c', type: 'gauge', help: 'of nothing', labelNames: ['x'] }, shared)],
+    ]);
+    shard.get('b')!.add({ op: 'x' }, 1);
+    shard.get('a')!.set(undefined, Number.POSITIVE_INFINITY);
     const text = joinMetricTexts([
       await metricTexts(own),
       await metricTexts(shard),
