@@ -1,19 +1,29 @@
 /**
  * Queues of calls that wait to travel, one for each collection and route. Calls of one turn of the event loop travel together.
- * Many are divided into two messages, so that the shard works on one while the other is on its way.
- * While three messages of a queue are unanswered, further calls are collected for a fourth. Two messages keep the shard busy and
- * one is on its way; more would only cost. The fourth leaves after two milliseconds at the latest, so that no call waits long for
- * slow ones.
+ * Many reads are divided into two messages, so that the shard works on one while the other is on its way. Writes are not: those of a
+ * message share one commit, which costs more than their messages.
+ * While three messages of reads are unanswered, further calls are collected for a fourth. Two messages keep the shard busy and
+ * one is on its way; more would only cost. Of writes two suffice: one commits, and the other waits for that at the shard. The next
+ * message leaves after two milliseconds at the latest, so that no call waits long for slow ones.
  */
 import type { Verb } from '../../../shared/transport/subjects.js';
 import type { FollowerRoute } from './followerRoutes.js';
 
-/** Unanswered messages of a queue from which on its calls are collected. */
-const UNANSWERED_MAX = 3;
+interface Bounds {
+  /** Unanswered messages of a queue from which on its calls are collected. */
+  readonly unanswered: number;
+  /** Messages of the calls of one turn, if no message of the queue is unanswered. */
+  readonly parts: number;
+}
+
+const OF_WRITES: Bounds = { unanswered: 2, parts: 1 };
+const OF_OTHERS: Bounds = { unanswered: 3, parts: 2 };
+
+const boundsOf = (route: CallRoute): Bounds => (route === 'write' ? OF_WRITES : OF_OTHERS);
+
 /** Longest time for which calls are collected, after the end of their turn. */
 const COLLECT_MS = 2;
-/** Messages of the calls of one turn, if no message of the queue is unanswered; and fewest calls of each. */
-const PARTS_MAX = 2;
+/** Fewest calls of each part. */
 const PART_MIN = 8;
 
 /** A call goes to the owner under its verb, or to a follower. */
@@ -72,8 +82,9 @@ export class MessageQueues<C> {
     this.#queues = new Map();
     for (const [key, queue] of queues) {
       const unanswered = this.#unanswered.get(key) ?? 0;
-      if (unanswered >= UNANSWERED_MAX) this.#collect(key, queue);
-      else for (const part of partsOf(queue, unanswered === 0 ? PARTS_MAX : 1)) void this.#sendNow(key, part);
+      const bounds = boundsOf(queue.route);
+      if (unanswered >= bounds.unanswered) this.#collect(key, queue);
+      else for (const part of partsOf(queue, unanswered === 0 ? bounds.parts : 1)) void this.#sendNow(key, part);
     }
   }
 
