@@ -1,10 +1,11 @@
 /** The leaves of the inserts of a frame. Four of one size that follow each other are hashed together, in half the time. */
 import { TOGETHER } from '../../shared/hashing/longHash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import type { Event, Insert } from '../../shared/log/event.js';
+import type { Event, Insert, InsertUnderKey } from '../../shared/log/event.js';
 import { leavesTogether } from './leaf.js';
 
-const isInsert = (event: Event): event is Insert => event.type === 'insert';
+const isInsert = (event: Event): event is Insert | InsertUnderKey =>
+  event.type === 'insert' || event.type === 'insertUnderKey';
 
 export class InsertedLeaves {
   /** The leaves of TOGETHER inserts from `#first` on. */

@@ -45,8 +45,6 @@ const ENCRYPTED_END = CONTENT_HASH_AT + HASH_BYTES;
 
 let message = new Uint8Array(4096);
 let view = new DataView(message.buffer);
-const encryptedMessage = new Uint8Array(ENCRYPTED_END + EXPIRY_BYTES);
-const encryptedView = new DataView(encryptedMessage.buffer);
 
 /**
  * Returns the leaf of a record with a vector: the hash H of the fields below. The external id is the rest of the
@@ -100,19 +98,22 @@ function leafRecordOf(event: Insert | Replace): LeafRecord {
 }
 
 /** Returns the leaves of TOGETHER records, one after another, hashed together; undefined if their messages differ in size. */
-export function leavesTogether(events: readonly Insert[]): Uint8Array | undefined {
+export function leavesTogether(events: readonly (Insert | InsertUnderKey)[]): Uint8Array | undefined {
   const sizeBytes = leafBytes(events[0]!);
   if (sizeBytes > TOGETHER_BYTES_MAX || events.some((event) => leafBytes(event) !== sizeBytes)) return undefined;
   const target = new Uint8Array(TOGETHER * HASH_BYTES);
   const starts = events.map((event, i) => {
-    writeLeaf(leafRecordOf(event), i * sizeBytes);
-    return i * sizeBytes;
+    const at = i * sizeBytes;
+    if (event.type === 'insert') writeLeaf(leafRecordOf(event), at);
+    else writeKeyedLeaf(DOMAIN.leafUnderKey, keyedLeafOf(event), at);
+    return at;
   });
   hashTogetherInto(message, starts, sizeBytes, { target, at: 0 });
   return target;
 }
 
-const leafBytes = (event: Insert): number => VECTOR_AT + contentBytes(event) + expiryBytes(event);
+const leafBytes = (event: Insert | InsertUnderKey): number =>
+  (event.type === 'insert' ? VECTOR_AT + contentBytes(event) : ENCRYPTED_END) + expiryBytes(event);
 
 /**
  * Returns the leaf of an encrypted record; a shred of its key does not change it: H(0x18 ‖ u8 state ‖ u8 flags ‖
@@ -127,21 +128,31 @@ export const encryptedLeafHash = (record: EncryptedLeaf): Uint8Array => keyedLea
 export const underKeyLeafHash = (record: EncryptedLeaf): Uint8Array => keyedLeafHash(DOMAIN.leafUnderKey, record);
 
 /** Returns the leaf of a record that the event writes. */
-export function leafUnderKey(event: InsertUnderKey | ReplaceUnderKey): Uint8Array {
+export const leafUnderKey = (event: InsertUnderKey | ReplaceUnderKey): Uint8Array =>
+  underKeyLeafHash(keyedLeafOf(event));
+
+function keyedLeafOf(event: InsertUnderKey | ReplaceUnderKey): EncryptedLeaf {
   const { recordId: id, timeMs: insertedMs, keyId, commitment: contentHash, expiresAtMs } = event;
-  return underKeyLeafHash({ state: RECORD_STATE.live, id, tag: 0, insertedMs, keyId, contentHash, expiresAtMs });
+  return { state: RECORD_STATE.live, id, tag: 0, insertedMs, keyId, contentHash, expiresAtMs };
 }
 
-function keyedLeafHash(domain: number, record: EncryptedLeaf): Uint8Array {
-  encryptedMessage[0] = domain;
-  writeFields(encryptedMessage, encryptedView, record, 0);
-  encryptedMessage.set(record.keyId, KEY_ID_AT);
-  encryptedMessage.set(record.contentHash, CONTENT_HASH_AT);
-  const { expiresAtMs } = record;
-  encryptedMessage[AT.flags] = flagOf(expiresAtMs);
-  if (expiresAtMs === undefined) return hash(encryptedMessage.subarray(0, ENCRYPTED_END));
-  writeU64(encryptedView, ENCRYPTED_END, expiresAtMs);
-  return hash(encryptedMessage);
+const keyedLeafHash = (domain: number, record: EncryptedLeaf): Uint8Array =>
+  hash(message.subarray(0, writeKeyedLeaf(domain, record, 0)));
+
+/** Writes the hashed message of a record under a key from `at` on, and returns its end. */
+function writeKeyedLeaf(domain: number, record: EncryptedLeaf, at: number): number {
+  const { keyId, contentHash, expiresAtMs } = record;
+  const fieldsEnd = at + ENCRYPTED_END;
+  const end = fieldsEnd + (expiresAtMs === undefined ? 0 : EXPIRY_BYTES);
+  if (end > message.length) grow(end);
+  message[at] = domain;
+  message.fill(0, at + AT.flags + 1, at + AT.id);
+  writeFields(message, view, record, at);
+  message[at + AT.flags] = flagOf(expiresAtMs);
+  message.set(keyId, at + KEY_ID_AT);
+  message.set(contentHash, at + CONTENT_HASH_AT);
+  if (expiresAtMs !== undefined) writeU64(view, fieldsEnd, expiresAtMs);
+  return end;
 }
 
 const flagOf = (expiresAtMs: number | undefined): number => (expiresAtMs === undefined ? 0 : FLAG.expiry);

@@ -62,7 +62,9 @@ export class RecomputedLeaves implements Leaves {
         this.#newest = this.#empty();
         this.#cached.set(this.#length / this.group, this.#newest);
       }
-      this.#newest.set(leaves.subarray(taken, taken + HASH_BYTES), at * HASH_BYTES);
+      // A view of a single leaf would cost more than its copy.
+      const leaf = leaves.length === HASH_BYTES ? leaves : leaves.subarray(taken, taken + HASH_BYTES);
+      this.#newest.set(leaf, at * HASH_BYTES);
       this.#length++;
     }
   }

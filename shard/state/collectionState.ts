@@ -17,7 +17,7 @@ import {
 } from '../../shared/log/event.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
-import { leafOfContent } from '../audit/leaf.js';
+import { leafOfContent, leafUnderKey } from '../audit/leaf.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
 import { Graph } from '../graph/graph.js';
 import { NO_SLOT } from '../index/rows.js';
@@ -117,7 +117,7 @@ export class CollectionState extends RecordsUnderKeys {
         this.#insertEncrypted(event);
         return;
       case 'insertUnderKey':
-        this.insertUnderKey(event);
+        this.insertUnderKey(event, leaf ?? leafUnderKey(event));
         return;
       case 'replaceUnderKey':
         this.replaceUnderKey(event);

@@ -1,5 +1,4 @@
 /** The events of records under keys, whose content a shred erases. */
-import { toHex } from '../../shared/hashing/hash.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import {
   type Event,
@@ -16,6 +15,7 @@ import {
 import { atOnce, type Steps } from '../../shared/scheduling/slice.js';
 import { leafUnderKey } from '../audit/leaf.js';
 import { NO_SLOT } from '../index/rows.js';
+import { keyName } from './keyName.js';
 import { LargeChange } from './largeChange.js';
 import { RecordChanges } from './recordChanges.js';
 
@@ -23,7 +23,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
   /** The shred whose contents are erased before it is applied; undefined if none is in progress. */
   #erased: ShredKey | undefined;
 
-  protected insertUnderKey(event: InsertUnderKey): void {
+  protected insertUnderKey(event: InsertUnderKey, leaf: Uint8Array): void {
     this.assertNext(event);
     const keyId = this.keyToWrite(event);
     const slot = this.#putUnderKey(event);
@@ -31,7 +31,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
     this.versions.born(event.sequence);
     this.encrypted.write(event, keyId, event.timeMs);
     this.expiries.set(event.recordId, event.expiresAtMs);
-    this.tree.append(leafUnderKey(event));
+    this.tree.append(leaf);
     if (slot !== NO_SLOT) this.vectors.publish(slot);
     this.remember(event);
   }
@@ -58,7 +58,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
     const { recordId, sequence, content } = event;
     const slot = this.#assertWritable(event);
     const record = this.encrypted.get(recordId);
-    const keyId = toHex(event.keyId);
+    const keyId = keyName(event.keyId);
     if (record?.keyId !== keyId) throw new Damaged(`event ${sequence} changes record ${recordId} under another key`);
     this.tree.beforeChange(recordId - 1);
     const metadata = content?.metadata ?? null;
@@ -83,7 +83,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
   }
 
   protected shred(event: ShredKey): void {
-    const keyId = toHex(event.keyId);
+    const keyId = keyName(event.keyId);
     if (this.encrypted.isShredded(keyId)) throw new Damaged(`event ${event.sequence} shreds key ${keyId} once more`);
     if (this.#erased !== event) atOnce(this.eraseAll(event));
     this.#erased = undefined;
@@ -94,7 +94,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
   /** Erases the contents of all records under a key, one in each step. Their leaves stay. */
   protected *eraseAll(event: ShredKey): Steps<void> {
     const { keyId, sequence } = event;
-    for (const recordId of this.encrypted.idsUnder(toHex(keyId))) {
+    for (const recordId of this.encrypted.idsUnder(keyName(keyId))) {
       if (this.encrypted.get(recordId)!.content !== 'lost') {
         this.large = new LargeChange(this.metadata, this.texts);
         this.#erase(recordId, sequence);
@@ -115,7 +115,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
 
   /** Returns the id of the event's key. Throws Damaged if it is shredded. */
   protected keyToWrite({ sequence, keyId: bytes }: EventUnderKey | InsertEncrypted): string {
-    const keyId = toHex(bytes);
+    const keyId = keyName(bytes);
     if (this.encrypted.isShredded(keyId)) throw new Damaged(`event ${sequence} writes under a key that is shredded`);
     return keyId;
   }

@@ -73,11 +73,13 @@ export class CollectionVault {
    */
   async underKeys<Call extends InsertCall | InsertBatchCall>(call: Call, deadlineMs: number): Promise<Call> {
     if (call.op === 'insert') {
+      if (this.#isOpen(call.keyId)) return call;
       const [keyId] = await this.#provide([this.#wanted(call.keyId, call.requestId)], deadlineMs);
       return keyId == null ? call : { ...call, keyId };
     }
     const { keyIds, requestIds, externalIds, count } = call;
     assertListed(keyIds, count);
+    if (keyIds?.every((keyId) => this.#isOpen(keyId))) return call;
     const wanted = Array.from({ length: count }, (_, i) =>
       this.#wanted(keyIds?.[i], requestIds?.[i], externalIds?.[i]),
     );
@@ -96,6 +98,10 @@ export class CollectionVault {
     throw new Damaged(
       `event ${other.sequence}: its content does not open under the key that the vault has with this id`,
     );
+  }
+
+  #isOpen(keyId: NamedKey | null | undefined): boolean {
+    return keyId != null && this.collection.contents.has(keyId);
   }
 
   /** Returns the key that a record needs: null for none, or for one that it already has. */

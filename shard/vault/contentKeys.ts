@@ -6,16 +6,18 @@ import { type Clock, systemEntropy } from '../../shared/clock.js';
 import type { EntropyPool } from '../../shared/entropyPool.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { toHex } from '../../shared/hashing/hash.js';
+import { TOGETHER } from '../../shared/hashing/longHash.js';
 import { GCM_TAG_BYTES, NONCE_BYTES } from '../../shared/limits.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import { type Event, type EventUnderKey, isUnderKey, type RecordContent } from '../../shared/log/event.js';
-import { commitmentTo, committedContent, decodeContent, SALT_BYTES } from '../../shared/log/recordContent.js';
+import { hashAt } from '../../shared/log/frame.js';
+import { commitmentsTo, committedContent, decodeContent, SALT_BYTES } from '../../shared/log/recordContent.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import { Slab } from '../../shared/slab.js';
-import { gcmEncryptWith } from '../../shared/vault/aesGcm.js';
+import { gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
+import { keyName, nameKey } from '../state/keyName.js';
 import type { EncryptedContent } from '../state/plannedContents.js';
 import { associatedData } from './associatedData.js';
-import { decrypt } from './payloadCipher.js';
 import { SnapshotKeys } from './snapshotKeys.js';
 import { DATA_KEY_BYTES, privateCopy } from './wrappedKey.js';
 
@@ -43,7 +45,8 @@ export class ContentKeys {
   readonly #keys = new Map<string, OpenKey | null>();
   readonly #dropped = new Set<string>();
   readonly #others = new Set<string>();
-  readonly #ciphertexts = new Slab();
+  /** Nonces and ciphertexts. */
+  readonly #pieces = new Slab();
   #isClosed = false;
   #fileKey: Uint8Array | undefined;
 
@@ -108,16 +111,25 @@ export class ContentKeys {
     const keyIds = closed.map(({ keyId }) => toHex(keyId));
     await this.#fetch(keyIds);
     const slice = new Slice(this.clock);
+    const opened: EventUnderKey[] = [];
+    const take = (): void => {
+      const group = opened.splice(0);
+      const contents = plaintexts.slice(-group.length);
+      assertCommitted(group, contents);
+      for (const [i, event] of group.entries()) event.content = contentOf(event, contents[i]!);
+    };
     try {
       for (const [i, event] of closed.entries()) {
         const key = this.#keys.get(keyIds[i]!);
         if (key == null) continue;
         const plaintext = this.#plaintextOf(event, key);
         if (plaintext === undefined) continue;
+        opened.push(event);
         plaintexts.push(plaintext);
-        event.content = this.#contentOf(event, plaintext);
+        if (opened.length === TOGETHER) take();
         if (slice.due) await slice.next();
       }
+      if (opened.length > 0) take();
     } catch (error) {
       forget();
       throw error;
@@ -144,9 +156,9 @@ export class ContentKeys {
     if (key == null) throw new RangeError(`key ${keyId} is not open`);
     const { plaintext, commitment } = committedContent(content, random);
     try {
-      const nonce = new Uint8Array(NONCE_BYTES);
+      const nonce = this.#pieces.take(NONCE_BYTES);
       random.fill(nonce);
-      const ciphertext = this.#ciphertexts.take(plaintext.length + GCM_TAG_BYTES);
+      const ciphertext = this.#pieces.take(plaintext.length + GCM_TAG_BYTES);
       gcmEncryptWith(nonce, plaintext, key.bytes, key.associated, ciphertext);
       return { keyId: key.id, nonce, commitment, ciphertext };
     } finally {
@@ -183,29 +195,39 @@ export class ContentKeys {
 
   #openKey(keyId: string, bytes: Uint8Array): OpenKey {
     const associated = Uint8Array.of(...associatedData(this.genesisId, keyId), CONTENT);
-    return { bytes, id: Uint8Array.from(Buffer.from(keyId, 'hex')), associated };
+    const id = Uint8Array.from(Buffer.from(keyId, 'hex'));
+    nameKey(id, keyId);
+    return { bytes, id, associated };
   }
 
   /** The bytes of the event are those that were committed, so a content that does not open is under another key. */
-  #plaintextOf({ keyId, nonce, ciphertext }: EventUnderKey, { bytes, associated }: OpenKey): Uint8Array | undefined {
+  #plaintextOf(event: EventUnderKey, { bytes, id: keyId, associated }: OpenKey): Uint8Array | undefined {
+    const { nonce, ciphertext } = event;
+    event.keyId = keyId;
     try {
-      return decrypt({ nonce, ciphertext }, bytes, associated);
+      return gcmDecrypt(nonce, ciphertext, bytes, associated);
     } catch {
-      const id = toHex(keyId);
+      const id = keyName(keyId);
       if (!this.#others.has(id)) this.onOther(id);
       this.#others.add(id);
       return undefined;
     }
   }
+}
 
-  #contentOf({ sequence, commitment }: EventUnderKey, plaintext: Uint8Array): RecordContent {
-    if (Buffer.compare(commitmentTo(plaintext), commitment) !== 0)
+/** Throws Damaged unless the events commit to the plaintexts. */
+function assertCommitted(events: readonly EventUnderKey[], plaintexts: readonly Uint8Array[]): void {
+  const commitments = commitmentsTo(plaintexts);
+  for (const [i, { sequence, commitment }] of events.entries())
+    if (Buffer.compare(hashAt(commitments, i), commitment) !== 0)
       throw new Damaged(`event ${sequence}: its content is not the one that it commits to`);
-    try {
-      return decodeContent(plaintext.subarray(SALT_BYTES));
-    } catch (error) {
-      if (error instanceof Malformed) throw new Damaged(`event ${sequence}: ${error.message}`, { cause: error });
-      throw error;
-    }
+}
+
+function contentOf({ sequence }: EventUnderKey, plaintext: Uint8Array): RecordContent {
+  try {
+    return decodeContent(plaintext, SALT_BYTES);
+  } catch (error) {
+    if (error instanceof Malformed) throw new Damaged(`event ${sequence}: ${error.message}`, { cause: error });
+    throw error;
   }
 }

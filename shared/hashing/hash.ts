@@ -72,5 +72,12 @@ interface HashStream {
 
 export const hashStream = (): HashStream => blake3.createHash();
 
-export const toHex = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+/** Short bytes are copied here: a Buffer over each array would cost twice as much. */
+const scratch = Buffer.allocUnsafeSlow(2 * HASH_BYTES);
+
+export function toHex(bytes: Uint8Array): string {
+  const { length } = bytes;
+  if (length > scratch.length) return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString('hex');
+  scratch.set(bytes);
+  return scratch.toString('hex', 0, length);
+}

@@ -108,8 +108,8 @@ interface UnderKey extends Dated {
   readonly recordId: number;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
-  /** 16 bytes. */
-  readonly keyId: Uint8Array;
+  /** 16 bytes. Events whose content is opened share the array of their key. */
+  keyId: Uint8Array;
   /** 12 bytes. */
   readonly nonce: Uint8Array;
   /** Hash of salt and content, 32 bytes; the record's leaf is made of it. */

@@ -12,10 +12,12 @@
 
 import type { EntropyPool } from '../entropyPool.js';
 import { Malformed } from '../errors/malformed.js';
-import { DOMAIN, hash } from '../hashing/hash.js';
+import { DOMAIN, hash, hashInto, hashTogetherInto } from '../hashing/hash.js';
+import { TOGETHER, TOGETHER_BYTES_MAX } from '../hashing/longHash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
+import { HASH_BYTES } from '../limits.js';
 import type { RecordContent } from './event.js';
-import { byteView } from './eventBytes.js';
+import { type ByteView, byteView } from './eventBytes.js';
 import { contentBytes, FLAG } from './eventLayout.js';
 
 export const SALT_BYTES = 32;
@@ -35,14 +37,11 @@ const AT = {
 /** Bytes of a plaintext, from the size of all its fields together. */
 export const plaintextBytes = (content: number): number => SALT_BYTES + AT.vector + content;
 
-/** The message that a commitment hashes. It is overwritten after each use. */
-let scratch = new Uint8Array(4_096);
+/** The messages that commitments hash. They are overwritten after each use. */
+let scratch = byteView(new Uint8Array(4_096));
 
-function messageOf(plaintextLength: number): Uint8Array {
-  const end = DOMAIN_BYTES + plaintextLength;
-  if (end > scratch.length) scratch = new Uint8Array(2 ** Math.ceil(Math.log2(end)));
-  scratch[0] = DOMAIN.contentUnderKey;
-  return scratch.subarray(0, end);
+function reserve(sizeBytes: number): void {
+  if (sizeBytes > scratch.bytes.length) scratch = byteView(new Uint8Array(2 ** Math.ceil(Math.log2(sizeBytes))));
 }
 
 /**
@@ -53,23 +52,24 @@ export function committedContent(
   content: RecordContent,
   random: EntropyPool,
 ): { readonly plaintext: Uint8Array; readonly commitment: Uint8Array } {
-  const message = messageOf(plaintextBytes(contentBytes(content)));
-  const plaintext = message.subarray(DOMAIN_BYTES);
-  random.fill(plaintext.subarray(0, SALT_BYTES));
-  writeContent(content, message, DOMAIN_BYTES + SALT_BYTES);
-  return { plaintext, commitment: hash(message) };
+  const end = DOMAIN_BYTES + plaintextBytes(contentBytes(content));
+  reserve(end);
+  const { bytes } = scratch;
+  bytes[0] = DOMAIN.contentUnderKey;
+  random.fill(bytes.subarray(DOMAIN_BYTES, DOMAIN_BYTES + SALT_BYTES));
+  writeContent(content, scratch, DOMAIN_BYTES + SALT_BYTES);
+  return { plaintext: bytes.subarray(DOMAIN_BYTES, end), commitment: hash(bytes.subarray(0, end)) };
 }
 
 /** Returns the part of the plaintext after the salt. */
 export function encodeContent(content: RecordContent): Uint8Array {
-  const bytes = new Uint8Array(AT.vector + contentBytes(content));
-  writeContent(content, bytes, 0);
-  return bytes;
+  const target = byteView(new Uint8Array(AT.vector + contentBytes(content)));
+  writeContent(content, target, 0);
+  return target.bytes;
 }
 
-function writeContent(content: RecordContent, bytes: Uint8Array, from: number): void {
+function writeContent(content: RecordContent, { bytes, view }: ByteView, from: number): void {
   const { tag, vector, metadata, text, externalId } = content;
-  const { view } = byteView(bytes);
   writeU64(view, from + AT.tag, tag);
   bytes[from + AT.flags] =
     (metadata === null ? 0 : FLAG.metadata) |
@@ -81,25 +81,45 @@ function writeContent(content: RecordContent, bytes: Uint8Array, from: number): 
   view.setUint32(from + AT.textLength, text?.length ?? 0, true);
   view.setUint32(from + AT.dimension, vector.length / 4, true);
   let at = from + AT.vector;
-  for (const field of [vector, metadata, text, externalId]) {
-    if (field === null) continue;
-    bytes.set(field, at);
-    at += field.length;
+  bytes.set(vector, at);
+  at += vector.length;
+  if (metadata !== null) bytes.set(metadata, at);
+  at += metadata?.length ?? 0;
+  if (text !== null) bytes.set(text, at);
+  at += text?.length ?? 0;
+  if (externalId !== null) bytes.set(externalId, at);
+}
+
+/** Returns the commitments to plaintexts, one after another. TOGETHER plaintexts of one size take half the time. */
+export function commitmentsTo(plaintexts: readonly Uint8Array[]): Uint8Array {
+  const commitments = new Uint8Array(plaintexts.length * HASH_BYTES);
+  const starts: number[] = [];
+  let end = 0;
+  for (const { length } of plaintexts) {
+    starts.push(end);
+    end += DOMAIN_BYTES + length;
   }
+  reserve(end);
+  const { bytes } = scratch;
+  for (const [i, plaintext] of plaintexts.entries()) {
+    bytes[starts[i]!] = DOMAIN.contentUnderKey;
+    bytes.set(plaintext, starts[i]! + DOMAIN_BYTES);
+  }
+  const sizeBytes = DOMAIN_BYTES + (plaintexts[0]?.length ?? 0);
+  const isOneSize = plaintexts.every(({ length }) => DOMAIN_BYTES + length === sizeBytes);
+  if (plaintexts.length === TOGETHER && isOneSize && sizeBytes <= TOGETHER_BYTES_MAX)
+    hashTogetherInto(bytes, starts, sizeBytes, { target: commitments, at: 0 });
+  else
+    for (const [i, start] of starts.entries())
+      hashInto(bytes.subarray(start, starts[i + 1] ?? end), commitments, i * HASH_BYTES);
+  bytes.fill(0, 0, end);
+  return commitments;
 }
 
-/** Returns the commitment to a plaintext. */
-export function commitmentTo(plaintext: Uint8Array): Uint8Array {
-  const message = messageOf(plaintext.length);
-  message.set(plaintext, DOMAIN_BYTES);
-  const commitment = hash(message);
-  message.fill(0);
-  return commitment;
-}
-
-/** Returns views of the bytes, a plaintext without its salt. Throws Malformed. */
-export function decodeContent(encoded: Uint8Array): RecordContent {
-  const { bytes, view } = byteView(encoded);
+/** Returns views of the bytes from `from` on: a plaintext without its salt. Throws Malformed. */
+export function decodeContent({ buffer, byteOffset, length }: Uint8Array, from = 0): RecordContent {
+  const bytes = new Uint8Array(buffer, byteOffset + from, length - from);
+  const view = new DataView(buffer, byteOffset + from, length - from);
   if (bytes.length < AT.vector) throw new Malformed('a content that is too short', bytes.length);
   const flags = bytes[AT.flags]!;
   const vectorEnd = AT.vector + 4 * view.getUint32(AT.dimension, true);

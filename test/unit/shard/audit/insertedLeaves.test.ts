@@ -1,9 +1,9 @@
 // Covers: shard/audit/insertedLeaves.ts, shard/audit/leaf.ts
 import { expect } from 'chai';
 import { InsertedLeaves } from '../../../../shard/audit/insertedLeaves.js';
-import { leafOfContent } from '../../../../shard/audit/leaf.js';
+import { leafOfContent, leafUnderKey } from '../../../../shard/audit/leaf.js';
 import { toHex } from '../../../../shared/hashing/hash.js';
-import type { Event, Insert } from '../../../../shared/log/event.js';
+import type { Event, Insert, InsertUnderKey } from '../../../../shared/log/event.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 const FRAMES = 200;
@@ -24,23 +24,37 @@ describe('the leaves of the inserts of a frame', () => {
     };
   }
 
+  /** An insert under a key. Those without an expiry have one size, whatever their contents. */
+  function underKey(recordId: number): InsertUnderKey {
+    return {
+      ...{ type: 'insertUnderKey', sequence: recordId, timeMs: random.int(2 ** 40), actor: null, recordId },
+      ...{ requestId: null, keyId: bytes(16), nonce: bytes(12), commitment: bytes(32), ciphertext: bytes(16) },
+      ...{ content: null, ...(random.int(4) === 0 ? { expiresAtMs: 1 + random.int(2 ** 40) } : {}) },
+    };
+  }
+
   it('are those of each insert alone, whatever the sizes and the other events', () => {
-    let together = 0;
+    const together = { insert: 0, insertUnderKey: 0 };
     for (let frame = 0; frame < FRAMES; frame++) {
       const dimension = 1 + random.int(random.int(10) === 0 ? 4_096 : 300);
       const isPlain = random.int(2) === 0;
+      const keyed = random.int(3);
       const events = Array.from({ length: 1 + random.int(EVENTS_MAX) }, (_, i): Event => {
         const other: Event = { type: 'delete', sequence: i + 1, timeMs: 0, actor: null, recordId: 1 };
-        return random.int(12) === 0 ? other : insert(i + 1, dimension, isPlain);
+        if (random.int(12) === 0) return other;
+        return random.int(2) < keyed ? underKey(i + 1) : insert(i + 1, dimension, isPlain);
       });
       const leaves = new InsertedLeaves(events);
       for (let index = random.int(3); index < events.length; index += random.int(9) === 0 ? 2 : 1) {
         const leaf = leaves.at(index);
         if (leaf === undefined) continue;
-        together++;
-        expect(toHex(leaf), `event ${index} of frame ${frame}`).to.equal(toHex(leafOfContent(events[index] as Insert)));
+        const event = events[index] as Insert | InsertUnderKey;
+        together[event.type]++;
+        const alone = event.type === 'insert' ? leafOfContent(event) : leafUnderKey(event);
+        expect(toHex(leaf), `event ${index} of frame ${frame}`).to.equal(toHex(alone));
       }
     }
-    expect(together).to.be.above(FRAMES);
+    expect(together.insert).to.be.above(FRAMES / 2);
+    expect(together.insertUnderKey).to.be.above(FRAMES / 2);
   });
 });

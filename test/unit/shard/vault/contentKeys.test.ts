@@ -1,6 +1,7 @@
-// Covers: shard/vault/associatedData.ts, shared/vault/aesGcm.ts, shared/log/recordContent.ts
+// Covers: shard/vault/associatedData.ts, shared/vault/aesGcm.ts, shared/log/recordContent.ts, shard/state/keyName.ts
 /** The keys of contents in memory: what they open and refuse, and that nothing of them is left. */
 import { expect } from 'chai';
+import { keyName } from '../../../../shard/state/keyName.js';
 import { ContentKeys } from '../../../../shard/vault/contentKeys.js';
 import { systemClock, systemEntropy } from '../../../../shared/clock.js';
 import { EntropyPool } from '../../../../shared/entropyPool.js';
@@ -38,6 +39,26 @@ describe('the keys of contents', () => {
     expect([event.content, [...vector]]).to.deep.equal([null, [0, 0, 0, 0]]);
   });
 
+  it('open contents of any number and size, whose events then share the id of their key', async () => {
+    const keys = keysFrom(async () => []);
+    keys.add(KEY_ID, key());
+    const random = new EntropyPool(systemEntropy);
+    for (const lengths of [[4], [4, 4, 4, 4], [4, 4, 4, 4, 4, 8], [4, 8, 4, 4], [20_000, 20_000, 20_000, 20_000]]) {
+      const vectors = lengths.map((length, i) => new Uint8Array(length).fill(i + 1));
+      const events = vectors.map((vector) => {
+        const event = eventOf(keys.encrypt(KEY_ID, { ...CONTENT, vector }, random));
+        return { ...event, keyId: Uint8Array.from(event.keyId) };
+      });
+      const opener = keysFrom(async () => [key()]);
+      await opener.open(events);
+      expect(events.map(({ content }) => Buffer.from(content!.vector))).to.deep.equal(
+        vectors.map((each) => Buffer.from(each)),
+      );
+      expect(new Set(events.map(({ keyId }) => keyId)).size).to.equal(1);
+      expect(keyName(events[0]!.keyId)).to.equal(KEY_ID);
+    }
+  });
+
   it('leave a content closed whose key is gone', async () => {
     const event = await encrypted();
     await keysFrom(async () => [null]).open([event]);
@@ -58,10 +79,21 @@ describe('the keys of contents', () => {
     expect(await keys.saltOf(events[0]!)).to.equal(undefined);
   });
 
-  it('report damage for another commitment', async () => {
-    const event = { ...(await encrypted()), commitment: new Uint8Array(32) };
-    const error = await rejection(keysFrom(async () => [key()]).open([event]));
-    expect(error.name, error.message).to.equal('Damaged');
+  it('report damage for another commitment, whichever content it belongs to', async () => {
+    for (const damaged of [0, 2, 3, 4]) {
+      const events = await Promise.all(Array.from({ length: 5 }, encrypted));
+      events[damaged] = { ...events[damaged]!, sequence: 9, commitment: new Uint8Array(32) };
+      const error = await rejection(keysFrom(async () => [key()]).open(events));
+      expect(error.message).to.equal('event 9: its content is not the one that it commits to');
+      expect([error.name, ...events.map(({ content }) => content)]).to.deep.equal([
+        'Damaged',
+        null,
+        null,
+        null,
+        null,
+        null,
+      ]);
+    }
   });
 
   it('are overwritten when they are dropped, also one that arrives later', async () => {
