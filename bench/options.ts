@@ -43,6 +43,9 @@ const SIZES = {
   auditRounds: [3, 1],
   /** Records of the collection that is opened again; `--restart-records` sets it. */
   restartRecords: [100_000, 1_000],
+  /** Rounds of inserts, each without keys and under keys, and single inserts of a turn. */
+  erasureRounds: [7, 1],
+  erasureRequests: [2_000, 16],
   /** Records of 128 dimensions; of higher dimensions there are fewer, so that all collections have equal bytes. */
   ingestRecords: [100_000, 500],
   httpRequests: [4_000, 20],
