@@ -33,6 +33,7 @@ import {
   answerSizeOf,
   isStrongSearch,
   mayAskFollowers,
+  mayAwaitVault,
   searchesIn,
   sizeOf,
   travelsAlone,
@@ -139,7 +140,7 @@ export class CallQueue {
     if (shard !== undefined && isStrongSearch(call.call))
       call.inHand = this.#load.begin(collectionId, shard, searchesIn(call.call));
     if (travelsAlone(call.call)) void this.#deliver({ collectionId, route }, [call]);
-    else this.#queues.push(collectionId, route, call);
+    else this.#queues.push(collectionId, route, call, mayAwaitVault(call.call));
   }
 
   #sendAll(queue: MessageQueue<PendingCall>): Promise<unknown> {

@@ -73,7 +73,7 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   },
   erasureProofs: { verb: 'read', answerBytes: ({ sequences }) => PROOF_BYTES * sequences.length, isLong },
   timeline: { verb: 'read', answerBytes: ({ limit }) => TIMELINE_EVENT_BYTES * limit, isLong },
-  insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES, isLong: ({ keyId }) => keyId !== undefined },
+  insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES, isLong: ({ keyId }) => keyId === 'new' },
   insertBatch: {
     verb: 'write',
     answerBytes: ({ count }) => (ID_BYTES + KEY_ID_BYTES) * count,
@@ -110,6 +110,9 @@ export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
  * of the shard, waits for the vault or reads the log must not delay the others.
  */
 export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
+
+/** Whether the call waits for the vault unless its key is open. Such calls travel with each other, and must not delay the others. */
+export const mayAwaitVault = (call: Call): boolean => call.op === 'insert' && call.keyId !== undefined;
 
 export const sizeOf = (call: Call): number => ENVELOPE_BYTES + packedBytesMax(call);
 

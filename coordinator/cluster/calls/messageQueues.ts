@@ -1,5 +1,6 @@
 /**
- * Queues of calls that wait to travel, one for each collection and route. Calls of one turn of the event loop travel together.
+ * Queues of calls that wait to travel, one for each collection and route, and one for those that travel apart. Calls of one turn
+ * of the event loop travel together.
  * Many reads are divided into two messages, so that the shard works on one while the other is on its way. Writes are not: those of a
  * message share one commit, which costs more than their messages.
  * While three messages of reads are unanswered, further calls are collected for a fourth. Two messages keep the shard busy and
@@ -29,8 +30,8 @@ const PART_MIN = 8;
 /** A call goes to the owner under its verb, or to a follower. */
 export type CallRoute = Verb | FollowerRoute;
 
-const keyOf = (collectionId: number, route: CallRoute): string =>
-  typeof route === 'string' ? `${collectionId}.${route}` : route.subject;
+const keyOf = (collectionId: number, route: CallRoute, isApart: boolean): string =>
+  typeof route === 'string' ? `${collectionId}.${route}${isApart ? '.apart' : ''}` : route.subject;
 
 export interface Way {
   readonly collectionId: number;
@@ -64,8 +65,9 @@ export class MessageQueues<C> {
   /** `send` resolves when all calls of the message are answered; it never rejects. */
   constructor(private readonly send: (queue: MessageQueue<C>) => Promise<unknown>) {}
 
-  push(collectionId: number, route: CallRoute, call: C): void {
-    const key = keyOf(collectionId, route);
+  /** `isApart`: the call travels only with others that are apart. */
+  push(collectionId: number, route: CallRoute, call: C, isApart = false): void {
+    const key = keyOf(collectionId, route, isApart);
     const collected = this.#collected.get(key);
     if (collected !== undefined) {
       collected.calls.push(call);
