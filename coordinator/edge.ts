@@ -6,6 +6,7 @@ import type { Logger } from '../shared/logger.js';
 import type { Metrics } from '../shared/metrics/metrics.js';
 import type { Platform } from '../shared/platform/platform.js';
 import { whenAvailable } from '../shared/process/startUp.js';
+import { AccessEntries } from './access/accessEntries.js';
 import { Authenticator } from './auth/authenticate.js';
 import { Keyring } from './auth/keyring.js';
 import { BodyPool, type FindScale } from './body/bodyPool.js';
@@ -79,6 +80,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     signers: await platform.bucket(BUCKETS.signers),
     open: openAnswers(backend, { version, document: openApi(routes, version) }, metrics, clock),
     sharedReads: new SharedReads(),
+    accessEntries: new AccessEntries(backend),
   };
   const authenticator = new Authenticator(keyring, new FailedAttempts(clock));
   const { tlsCert: certFile, tlsKey: keyFile } = config.http;

@@ -49,5 +49,7 @@ const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT;
 
 function numbersOf(bytes: Uint8Array): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return Array.from({ length: bytes.length / NUMBER_BYTES }, (_, i) => view.getFloat64(NUMBER_BYTES * i, true));
+  const numbers: number[] = [];
+  for (let at = 0; at < bytes.length; at += NUMBER_BYTES) numbers.push(view.getFloat64(at, true));
+  return numbers;
 }

@@ -10,9 +10,9 @@ import { type Actor, namedActor } from '../../shared/model/actor.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { unpack } from '../../shared/protocol/wire.js';
-import { Slice } from '../../shared/scheduling/slice.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import type { Backend } from '../cluster/clusterBackend.js';
+import type { AccessEntries } from './accessEntries.js';
 import { type FoundRecords, foundRecords, stateOf } from './foundRecords.js';
 import { hashedParts } from './hashedParts.js';
 
@@ -31,7 +31,8 @@ const CREATION = 'POST /v1/namespaces';
 const MEANT_MAX = 33;
 
 export interface AuditServices {
-  readonly backend: Pick<Backend, 'call' | 'find'>;
+  readonly backend: Pick<Backend, 'find'>;
+  readonly accessEntries: Pick<AccessEntries, 'add'>;
   readonly clock: Clock;
   readonly config: { readonly limits: { readonly deadlineMs: number } };
 }
@@ -88,7 +89,7 @@ export class RequestAudit {
     const { route, head } = this.request;
     if (route.category !== 'read' && !route.alsoReads && !isForbidden) return;
     const copy = body.length <= KEPT_BYTES_MAX ? Buffer.from(body) : undefined;
-    const hash = await hashedParts(DOMAIN.accessRequest, `${targetOf(head)}\n`, body, this.#slice());
+    const hash = await hashedParts(DOMAIN.accessRequest, `${targetOf(head)}\n`, body, this.services.clock);
     this.#kept = { hash, body: copy };
   }
 
@@ -129,15 +130,15 @@ export class RequestAudit {
 
   #answerHash({ body }: AuditedReply): string | Promise<string> {
     const [text, bytes] = typeof body === 'string' ? [body, NO_BYTES] : ['', body];
-    return hashedParts(DOMAIN.accessAnswer, text, bytes, this.#slice());
+    return hashedParts(DOMAIN.accessAnswer, text, bytes, this.services.clock);
   }
 
   async #logOne(access: Access, status: number, answerHash: string | undefined): Promise<void> {
-    const { backend, clock, config } = this.services;
+    const { accessEntries, clock, config } = this.services;
     const entry = JSON.stringify(this.#entry(access, status, answerHash));
     const { requestId } = this.request.actor;
     const envelope = { requestId: requestId ?? '', deadlineMs: clock.nowMs() + config.limits.deadlineMs };
-    await backend.call(access.collection, { op: 'logAccess', entry }, envelope).catch((error: unknown) => {
+    await accessEntries.add(access.collection, entry, envelope).catch((error: unknown) => {
       throw unavailable(`the read could not be entered into the access log: ${messageOf(error)}`);
     });
   }
@@ -199,10 +200,6 @@ export class RequestAudit {
     const access: Access = { collection, isFull: collection.auditReads === 'full', found: undefined };
     this.#accesses.set(collection.id, access);
     return access;
-  }
-
-  #slice(): Slice {
-    return new Slice(this.services.clock);
   }
 }
 

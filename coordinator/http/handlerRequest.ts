@@ -9,6 +9,7 @@ import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { type KeyCollections, mayUse } from '../../shared/registry/keyCollections.js';
 import { inSlices, Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import type { AccessEntries } from '../access/accessEntries.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { Keyring } from '../auth/keyring.js';
 import type { Collection } from '../cluster/catalog/collection.js';
@@ -53,6 +54,7 @@ export interface Services {
   readonly serviceLog: ServedLog;
   readonly open: OpenAnswers;
   readonly sharedReads: SharedReads;
+  readonly accessEntries: AccessEntries;
 }
 
 export class HandlerRequest<Body = unknown, Query = unknown> {

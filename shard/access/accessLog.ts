@@ -39,8 +39,10 @@ const COMMIT_BYTES = 512 * 1024;
 /** Largest number of entries that one page looks at. */
 const LOOKED_AT_MAX = 10_000;
 
+/** The entries of a call. */
 interface Waiting {
-  readonly entry: string;
+  readonly entries: readonly string[];
+  readonly chars: number;
   readonly deadlineMs: number;
   readonly resolve: (result: null) => void;
   readonly reject: (error: unknown) => void;
@@ -74,6 +76,7 @@ interface PlacedAccessFrame extends AccessFrame {
 export class AccessLog {
   #opened: Promise<OpenLog> | undefined;
   #waiting: Waiting[] = [];
+  #waitingEntries = 0;
   #waitingBytes = 0;
   #committing: Promise<void> | undefined;
   /** Reason for refusing all calls; undefined while they are accepted. */
@@ -85,14 +88,16 @@ export class AccessLog {
     private readonly services: AccessLogServices,
   ) {}
 
-  /** Resolves when the entry is durable. Throws Overloaded, `unavailable`; the entry may be stored all the same. */
-  add({ entry }: LogAccessCall, { deadlineMs }: Envelope): Promise<null> {
+  /** Resolves when the entries are durable. Throws Overloaded, `unavailable`; the entries may be stored all the same. */
+  add({ entries }: LogAccessCall, { deadlineMs }: Envelope): Promise<null> {
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#waiting.length >= WAITING_MAX || this.#waitingBytes + entry.length > WAITING_BYTES_MAX)
+    const chars = entries.reduce((sum, { length }) => sum + length, 0);
+    if (this.#waitingEntries + entries.length > WAITING_MAX || this.#waitingBytes + chars > WAITING_BYTES_MAX)
       throw this.services.admission.refusal('access_queue');
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, deadlineMs, resolve, reject });
-      this.#waitingBytes += entry.length;
+      this.#waiting.push({ entries, chars, deadlineMs, resolve, reject });
+      this.#waitingEntries += entries.length;
+      this.#waitingBytes += chars;
       this.#committing ??= this.#commitAll();
     });
   }
@@ -239,9 +244,10 @@ export class AccessLog {
   #take(): Waiting[] {
     let count = 0;
     let sizeBytes = 0;
-    for (const { entry } of this.#waiting) {
-      if (count > 0 && sizeBytes + entry.length > COMMIT_BYTES) break;
-      sizeBytes += entry.length;
+    for (const { entries, chars } of this.#waiting) {
+      if (count > 0 && sizeBytes + chars > COMMIT_BYTES) break;
+      sizeBytes += chars;
+      this.#waitingEntries -= entries.length;
       count++;
     }
     this.#waitingBytes -= sizeBytes;
@@ -253,9 +259,10 @@ export class AccessLog {
     const timeMs = Math.max(this.services.clock.nowMs(), open.lastTimeMs);
     const time = new Date(timeMs).toISOString();
     const first = open.tree.size + 1;
-    const entries = taken.map(({ entry }, i) =>
-      Buffer.from(`{"entry":${first + i},"time":"${time}",${entry.slice(1)}`),
-    );
+    const entries: Buffer[] = [];
+    for (const { entries: texts } of taken)
+      for (const text of texts)
+        entries.push(Buffer.from(`{"entry":${first + entries.length},"time":"${time}",${text.slice(1)}`));
     const frame: AccessFrame = { collectionId: this.collectionId, before: open.tree, entries };
     const deadlineMs = Math.max(...taken.map((waiting) => waiting.deadlineMs));
     const { position: before } = open;

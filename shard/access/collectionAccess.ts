@@ -44,7 +44,10 @@ export class CollectionAccess {
     } finally {
       // The answer may be of the state before or after a change of the audit.
       const audit = state.readAudit === 'off' ? before : state.readAudit;
-      if (audit !== 'off' && !isEvent) onAudited({ audit, since, ...(await this.#hash(deadlineMs)) });
+      if (audit !== 'off' && !isEvent) {
+        const hashed = this.#hashNow() ?? (await this.#hash(deadlineMs));
+        onAudited({ audit, since, ...hashed });
+      }
     }
   }
 
@@ -83,9 +86,18 @@ export class CollectionAccess {
   }
 
   async #hash(deadlineMs: number): Promise<Pick<AuditedState, 'sequence' | 'stateHash'>> {
-    const { journal } = this.collection;
     const resting = new Slice(this.services.clock, deadlineMs);
-    while (!journal.isWhole) await resting.next();
+    for (;;) {
+      await resting.next();
+      const hashed = this.#hashNow();
+      if (hashed !== undefined) return hashed;
+    }
+  }
+
+  /** Undefined in the middle of a frame. */
+  #hashNow(): Pick<AuditedState, 'sequence' | 'stateHash'> | undefined {
+    const { journal } = this.collection;
+    if (!journal.isWhole) return undefined;
     const { sequence } = journal;
     if (this.#hashed?.sequence !== sequence) this.#hashed = { sequence, stateHash: toHex(journal.stateHash()) };
     return this.#hashed;

@@ -2,13 +2,17 @@
 import type { tags } from 'typia';
 import type { Finite, Whole } from '../model/whole.js';
 
-/** Largest entry without its number and time, in characters. */
+/** Largest entry without its number and time, in characters. The entries of a call are no longer, or one. */
 export const ACCESS_ENTRY_CHARS_MAX = 512 * 1024;
+/** Largest number of entries in a call. */
+export const ACCESS_ENTRIES_MAX = 1_024;
 
-/** Adds an entry: a JSON object without its number and time. Answered when the entry is durable. */
+/** Adds entries: JSON objects without number and time. Answered when all of them are durable. */
 export interface LogAccessCall {
   readonly op: 'logAccess';
-  readonly entry: string & tags.MaxLength<typeof ACCESS_ENTRY_CHARS_MAX>;
+  readonly entries: readonly (string & tags.MaxLength<typeof ACCESS_ENTRY_CHARS_MAX>)[] &
+    tags.MinItems<1> &
+    tags.MaxItems<typeof ACCESS_ENTRIES_MAX>;
 }
 
 /** Reads entries with `fromMs` ≤ time ≤ `toMs`, in order, beginning after entry `after`. */

@@ -92,7 +92,8 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   addEdge: { verb: 'write' },
   deleteEdge: { verb: 'write' },
   auditReads: { verb: 'write' },
-  logAccess: { verb: 'control' },
+  // `AccessEntries` has collected its entries.
+  logAccess: { verb: 'control', isLong },
   trimAccess: { verb: 'control', isLong },
   accessPage: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },
   accessFrames: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },

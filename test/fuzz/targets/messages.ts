@@ -103,7 +103,7 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
   ['control', { op: 'configureIndex', spec: { kind: 'hnsw', parameters: { m: 4, efConstruction: 10, nList: 2 } } }],
   ['control', { op: 'rebuild', kind: 'ivf' }],
   ['control', { op: 'importFrames', frames: [Buffer.from('VFR1')], upTo: 1 }],
-  ['control', { op: 'logAccess', entry: '{"actor":{"key_id":"k"},"kind":"search"}' }],
+  ['control', { op: 'logAccess', entries: ['{"actor":{"key_id":"k"},"kind":"search"}'] }],
   ['control', { op: 'trimAccess', covered: { size: 1, chainHead: 'ab'.repeat(32), root: 'cd'.repeat(32) } }],
   ['control', { op: 'release', token: 'nobody' }],
 ]; // prettier-ignore

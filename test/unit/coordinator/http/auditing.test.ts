@@ -20,7 +20,7 @@ describe('the first reads after audit_reads is switched on, which the coordinato
   afterEach(() => edge.stop());
   const entries = (): Record<string, unknown>[] =>
     edge.backend.calls.flatMap((call) =>
-      call.op === 'logAccess' ? [JSON.parse(call.entry) as Record<string, unknown>] : [],
+      call.op === 'logAccess' ? call.entries.map((entry) => JSON.parse(entry) as Record<string, unknown>) : [],
     );
 
   it('are answered, and are entries with the hash of their request', async () => {

@@ -22,8 +22,9 @@ describe('the access log', () => {
   const open = (): AccessLog =>
     new AccessLog(ID, { logs, admission: { refusal: (reason) => overloaded(reason) }, clock });
   const envelope = () => ({ requestId: 'r', deadlineMs: clock.nowMs() + 5_000 });
-  const add = (key_id: string) =>
-    log.add({ op: 'logAccess', entry: JSON.stringify({ actor: { key_id }, kind: 'search' }) }, envelope());
+  const entryOf = (key_id: string) => JSON.stringify({ actor: { key_id }, kind: 'search' });
+  const addAll = (...keyIds: string[]) => log.add({ op: 'logAccess', entries: keyIds.map(entryOf) }, envelope());
+  const add = (key_id: string) => addAll(key_id);
   const page = (more: object = {}) =>
     log.page(
       { op: 'accessPage', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, after: 0, limit: 100, maxBytes: 1e6, ...more },
@@ -50,6 +51,15 @@ describe('the access log', () => {
     const report = await verifyAccessLog(given(), BigInt(ID), [head]);
     expect(report.head).to.deep.equal(head);
     expect([report.wrong, head.size]).to.deep.equal([[], 101]);
+  });
+
+  it('numbers the entries of several calls in their order, in one frame', async () => {
+    await Promise.all([addAll('a', 'b'), add('c'), addAll('d', 'e')]);
+    const stored = (await page()).entries.map(
+      (text) => JSON.parse(text) as { entry: number; actor: { key_id: string } },
+    );
+    expect(stored.map(({ entry, actor }) => `${entry}${actor.key_id}`)).to.deep.equal(['1a', '2b', '3c', '4d', '5e']);
+    expect(logs.appends).to.equal(1);
   });
 
   it('continues after the last frame of an earlier owner', async () => {

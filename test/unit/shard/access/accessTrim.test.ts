@@ -53,7 +53,7 @@ class TrimmedLog {
     const from = this.#heads.length;
     const entry = () => JSON.stringify({ actor: { key_id: `k${this.#sent++}` }, kind: 'x'.repeat(200) });
     await Promise.all(
-      Array.from({ length: count }, () => this.#log.add({ op: 'logAccess', entry: entry() }, this.#envelope)),
+      Array.from({ length: count }, () => this.#log.add({ op: 'logAccess', entries: [entry()] }, this.#envelope)),
     );
     for (const text of await this.#entriesAfter(from)) {
       this.#tree.append(Buffer.from(text));
