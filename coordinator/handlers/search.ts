@@ -1,6 +1,6 @@
 /** The endpoints of search, in one collection or in several. */
 import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { isForbidden, VouchError } from '../../shared/errors/errors.js';
 import { inScale, type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
 import { inSlices, type Steps } from '../../shared/scheduling/slice.js';
@@ -9,7 +9,7 @@ import { withoutLength } from '../body/vectors.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import { invalid } from '../contract/refusal.js';
 import type { MultiSearchResponse, PartialFailure } from '../contract/search.js';
-import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
+import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { JsonWriter } from '../http/jsonWriter.js';
 import type { Reply } from '../http/reply.js';
 import { type Route, readRoute } from '../http/route.js';
@@ -114,9 +114,7 @@ interface SearchedCollection extends CollectionHits {
 async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promise<Reply> {
   const { body } = request;
   const { clock } = request.services;
-  // Each name is checked before the set compares them: a client may send names of megabytes.
-  const names = [...new Set(body.collections.map(collectionName))];
-  const found = distinct(await Promise.all(names.map((name) => findUsable(request, name))));
+  const found = await findEach(request);
   const like = body.like && (await recordOf(request, body.like));
   const dimension = like?.collection.dimension ?? body.dimension!;
   assertComparable(
@@ -196,7 +194,21 @@ interface AskedCollection {
   readonly found: Collection;
 }
 
-/** The collection, or a failure while it is being imported. Throws `collection_not_found`. */
+/**
+ * The collections to search. Throws `forbidden` before other errors, if the key may not use one of them or that of `like`. So such a
+ * key does not learn which of the names exist.
+ */
+async function findEach(request: HandlerRequest<PreparedMultiSearch>): Promise<(AskedCollection | PartialFailure)[]> {
+  const { collections, like } = request.body;
+  const names = like === null ? collections : [...collections, like.collection];
+  const outcomes = await Promise.allSettled(names.map((name) => findUsable(request, name)));
+  const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  if (errors.length > 0) throw errors.find(isForbidden) ?? errors[0];
+  const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  return distinct(found.slice(0, collections.length));
+}
+
+/** The collection, or a failure while it is being imported. Throws `collection_not_found`, `forbidden`. */
 async function findUsable(
   request: HandlerRequest<PreparedMultiSearch>,
   name: string,
@@ -212,8 +224,11 @@ async function findUsable(
 
 /** Leaves out a collection that an earlier name of the request means too. */
 function distinct(all: readonly (AskedCollection | PartialFailure)[]): (AskedCollection | PartialFailure)[] {
-  const seen = new Set<number>();
-  return all.filter((one) => 'code' in one || (!seen.has(one.found.id) && seen.add(one.found.id)));
+  const seen = new Set<number | string>();
+  return all.filter((one) => {
+    const which = 'code' in one ? one.collection : one.found.id;
+    return !seen.has(which) && seen.add(which);
+  });
 }
 
 /** Throws `validation_error`, `dimension_mismatch`. Only dimensions can differ: all collections have one metric. */

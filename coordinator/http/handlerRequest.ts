@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, isCollectionNotFound, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { type ErrorCode, isCollectionNotFound, isForbidden, refusal, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
@@ -122,7 +122,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   async assertMayTake(name: string): Promise<void> {
     if (this.caller.collections === null) return;
     await this.find(name).catch((error: unknown) => {
-      if (error instanceof VouchError && error.code === 'forbidden') throw error;
+      if (isForbidden(error)) throw error;
     });
     this.assertMayUse(name);
   }

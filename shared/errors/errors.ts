@@ -48,6 +48,9 @@ export const isUnavailable = (error: unknown): error is VouchError =>
 export const isCollectionNotFound = (error: unknown): error is VouchError =>
   error instanceof VouchError && error.code === 'collection_not_found';
 
+export const isForbidden = (error: unknown): error is VouchError =>
+  error instanceof VouchError && error.code === 'forbidden';
+
 /** For the `default` of a `switch` that has handled every case: a new case then fails to compile. */
 export function unreachable(value: never): never {
   throw new Error(`unhandled case: ${JSON.stringify(value)}`);

@@ -141,6 +141,25 @@ inBothModes('a key that is limited to collections', (service) => {
     expect(aliases).to.deep.equal([{ alias: 'now', collection: 'docs-2' }]);
   });
 
+  it('is refused for another collection before one of its own that is missing', async () => {
+    await project.rw.put('/v1/aliases/elsewhere', { collection: 'other' });
+    const search = (body: object) => limited.post('/v1/search/multi', { query: [1], k: 1, ...body });
+    const asked: Record<string, Promise<Answer>> = {
+      alias: search({ collections: ['mine', 'docs', 'elsewhere'] }),
+      'alias first': search({ collections: ['elsewhere', 'mine'] }),
+      existing: search({ collections: ['mine', 'other'] }),
+      missing: search({ collections: ['mine', 'absent'] }),
+      impossible: search({ collections: ['a b', 'other'] }),
+      like: search({ collections: ['mine'], query: undefined, like: { collection: 'elsewhere', id: 1 } }),
+    };
+    for (const [what, answer] of Object.entries(asked))
+      expect(await forbidden(answer, what), what).to.match(
+        /^this key may not use collection (elsewhere|other|absent);/,
+      );
+    const own = await search({ collections: ['docs', 'mine', 'docs-9'] });
+    expect([own.status, own.body.error], own.text).to.deep.equal([404, 'there is no collection named "mine"']);
+  });
+
   it('is not made for malformed names, or for a scope that concerns the whole project', async () => {
     const refused = [
       ...[[], ['a b'], ['*a'], ['a**'], [''], ['x'.repeat(65)], Array(65).fill('a')].map((collections) => ({
