@@ -30,7 +30,23 @@ export type Outcome =
 // Shared structures would tie a message to its connection; plain maps do not.
 const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
 
-export const pack = (value: unknown): Uint8Array => packr.pack(value);
+/** A message of so many bytes is packed into memory of its own size: growing memory copies 8 MiB several times. */
+const LONG_BYTES = 64 * 1024;
+/** Memory that msgpackr leaves free behind a message, at most. */
+const SPARE_BYTES = 4 * 1024;
+/** Memory for the messages after a long one. */
+const USUAL_BYTES = 8 * 1024;
+
+/** `bytesMax`: an upper bound of the result's size; 0: unknown. */
+export function pack(value: unknown, bytesMax = 0): Uint8Array {
+  if (bytesMax < LONG_BYTES) return packr.pack(value);
+  packr.useBuffer(Buffer.allocUnsafeSlow(bytesMax + SPARE_BYTES));
+  try {
+    return packr.pack(value);
+  } finally {
+    packr.useBuffer(Buffer.allocUnsafeSlow(USUAL_BYTES));
+  }
+}
 
 /** Byte strings in the result are views of the body: copy what outlives the message. Throws Malformed. */
 export function unpack(body: Body): unknown {
@@ -60,6 +76,7 @@ class SentCalls<C> implements Unpacked {
         const sent: SentActor | null = actor === undefined ? null : [actor.keyId, actor.onBehalfOf, actor.requestId];
         return [requestId, deadlineMs, call, sent];
       }),
+      this.sizeBytes,
     );
   }
 }
@@ -76,7 +93,7 @@ class SentOutcomes implements Unpacked {
 
   /** Packs them once: the sender looks at the size first. */
   pack(): Uint8Array {
-    this.#packed ??= pack(this.values);
+    this.#packed ??= pack(this.values, this.sizeBytes);
     return this.#packed;
   }
 }
