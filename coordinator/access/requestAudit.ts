@@ -10,6 +10,7 @@ import { type Actor, namedActor } from '../../shared/model/actor.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { unpack } from '../../shared/protocol/wire.js';
+import type { KeyCollections } from '../../shared/registry/keyCollections.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 import type { AccessEntries } from './accessEntries.js';
@@ -68,6 +69,8 @@ export interface AuditedRequest {
   readonly isPacked: boolean;
   readonly actor: Actor;
   readonly project: string;
+  /** The collections that the key may use. */
+  readonly collections: KeyCollections;
 }
 
 interface AuditedReply {
@@ -84,10 +87,11 @@ export class RequestAudit {
     private readonly request: AuditedRequest,
   ) {}
 
-  /** Keeps the request of a read, or of any call that its key may not make, before its body is prepared. */
+  /** Keeps a request that may become an entry, before its body is prepared. */
   async keep(body: Buffer, isForbidden = false): Promise<void> {
-    const { route, head } = this.request;
-    if (route.category !== 'read' && !route.alsoReads && !isForbidden) return;
+    const { route, head, collections } = this.request;
+    const mayBeForbidden = isForbidden || collections !== null || body.length === 0;
+    if (route.category !== 'read' && !route.alsoReads && !mayBeForbidden) return;
     const copy = body.length <= KEPT_BYTES_MAX ? Buffer.from(body) : undefined;
     const hash = await hashedParts(DOMAIN.accessRequest, `${targetOf(head)}\n`, body, this.services.clock);
     this.#kept = { hash, body: copy };

@@ -69,6 +69,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('POST /v1/vectors/batch-upsert', {
+    alsoReads: true,
     summary: 'Insert or replace many vectors by external ids, all of them or none',
     body: 'upsert',
     isIdempotent: true,

@@ -323,13 +323,11 @@ class Requests {
   ): Promise<Reply> {
     const { exchange, head, body } = accepted;
     if (refused !== undefined) return auditing.refuse(refused, head, share, body);
+    if (route.body === null) await auditing.audit?.keep(NO_BYTES);
     const parameters = encoded.map(decodeParameter);
     const query = route.parseQuery(head.query);
     if (route.body === null) await assertNoBody(head, share, body);
-    const prepared =
-      route.body === null
-        ? await auditing.audit?.keep(NO_BYTES)
-        : await this.#prepared(accepted, route, share, auditing);
+    const prepared = route.body === null ? undefined : await this.#prepared(accepted, route, share, auditing);
     noteWork(route.name, caller);
     // The deadline counts from the end of the body: the client decides how long that takes.
     const { services } = this.options;

@@ -51,6 +51,24 @@ inBothModes('the access log of a collection', (service) => {
     expect(absent).to.have.property('sequence');
   });
 
+  it('has the hash of each refused request', async () => {
+    const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
+    const limited = service.client(body.key);
+    const upsert = { collection: 'c', batch: [[1, 0]], external_ids: ['a'], if_log_index: 1 };
+    const asked = [
+      limited.post('/v1/records', { collection: 'c', values: [1, 0] }),
+      limited.delete('/v1/namespaces/c'),
+      project.rw.delete('/v1/namespaces/c'),
+      project.rw.post('/v1/vectors/batch-upsert', upsert),
+      reader.get('/v1/records/%zz?collection=c'),
+      reader.get('/v1/records/1?collection=c&colection=c'),
+    ];
+    for (const answer of asked) expect((await answer).status).to.be.within(400, 409);
+    const { entries } = await page();
+    expect(entries).to.have.length(asked.length);
+    for (const entry of entries) expect(entry, entry.kind).to.have.property('request_hash');
+  });
+
   it('has an entry for each request to the collection itself by a key that may not use it', async () => {
     await create('default', { audit_reads: true });
     await project.admin.put('/v1/aliases/al', { collection: 'c' });
