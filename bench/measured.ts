@@ -7,7 +7,7 @@ export const measured = (
   name: string,
   total: number,
   measure: (progress: Progress) => Promise<Row[]>,
-): Promise<Row[]> => withProgress(name, total, 'measurements', measure);
+): Promise<Row[]> => withProgress(name, total, ['measurement', 'measurements'], measure);
 
 /** Returns how long some work takes. */
 export async function secondsOf(work: () => Promise<unknown>): Promise<number> {

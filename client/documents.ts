@@ -1,4 +1,6 @@
 /** Documents of the frameworks: records under the ids of their documents. */
+
+import { counted } from '../verifier/counted.js';
 import type { Collection } from './collection.js';
 import type { SearchHit } from './contract/search.js';
 import { CollectionNotFoundError } from './errors.js';
@@ -34,11 +36,13 @@ export function assertConfig(
 export function dimensionOf(vectors: readonly Vector[], documents: readonly unknown[]): number {
   const dimension = vectors[0]?.length ?? 0;
   if (vectors.length !== documents.length)
-    throw new TypeError(`${vectors.length} vectors were given for ${documents.length} documents`);
+    throw new TypeError(
+      `${counted(vectors.length, 'vector was', 'vectors were')} given for ${counted(documents.length, 'document')}`,
+    );
   const odd = vectors.findIndex((vector) => vector.length === 0 || vector.length !== dimension);
   if (odd >= 0)
     throw new TypeError(
-      `the vector of document ${odd} has ${vectors[odd]!.length} components, the first one ${dimension}`,
+      `the vector of document ${odd} has ${counted(vectors[odd]!.length, 'component')}, the first one ${dimension}`,
     );
   return dimension;
 }

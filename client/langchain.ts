@@ -3,6 +3,7 @@ import { Document, type DocumentInterface } from '@langchain/core/documents';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { maximalMarginalRelevance } from '@langchain/core/utils/math';
 import { type MaxMarginalRelevanceSearchOptions, VectorStore } from '@langchain/core/vectorstores';
+import { counted } from '../verifier/counted.js';
 import { newDocumentId } from './clock.js';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
@@ -65,7 +66,9 @@ export class VouchVectorStore extends VectorStore {
     config: VouchStoreConfig,
   ): Promise<VouchVectorStore> {
     if (Array.isArray(metadatas) && metadatas.length !== texts.length)
-      throw new TypeError(`${metadatas.length} metadata objects were given for ${texts.length} texts`);
+      throw new TypeError(
+        `${counted(metadatas.length, 'metadata object was', 'metadata objects were')} given for ${counted(texts.length, 'text')}`,
+      );
     const documents = texts.map((pageContent, i) => {
       const metadata = (Array.isArray(metadatas) ? metadatas[i] : metadatas) as JsonObject;
       return new Document({ pageContent, metadata });
@@ -196,7 +199,8 @@ function assertIds(options: { readonly ids?: readonly string[] }, documents: num
   const { ids } = options;
   if (ids === undefined) return;
   if (!Array.isArray(ids)) throw new TypeError('options.ids: expected a list of ids');
-  if (ids.length !== documents) throw new TypeError(`${ids.length} ids were given for ${documents} documents`);
+  if (ids.length !== documents)
+    throw new TypeError(`${counted(ids.length, 'id was', 'ids were')} given for ${counted(documents, 'document')}`);
   for (const [i, id] of ids.entries()) assertName(id, `options.ids[${i}]`);
 }
 

@@ -3,6 +3,7 @@
  * its history cannot prove.
  */
 
+import { counted } from '../verifier/counted.js';
 import { LogAlarm, parsePolicy, type SeenLog, visitLog } from '../verifier/index.js';
 import type { Collection } from './collection.js';
 import { HistoryRewrittenError, ProofError } from './errors.js';
@@ -143,7 +144,7 @@ async function rewritten(
 ): Promise<string | undefined> {
   if (last.origin.id !== now.origin.id || last.origin.configHash !== now.origin.configHash)
     return 'it is another collection of the same name';
-  if (now.size < last.size) return `it had ${last.size} events and has ${now.size}`;
+  if (now.size < last.size) return `it had ${counted(last.size, 'event')} and has ${now.size}`;
   if (now.size === last.size)
     return now.root === last.root ? undefined : 'it has the same number of events, but different ones';
   if (last.size === 0) return undefined;

@@ -8,6 +8,7 @@ import { ClusterService } from './local/supervisor/clusterService.js';
 import { clusterFolder } from './local/supervisor/runtimeFile.js';
 import { runService } from './local/supervisor/service.js';
 import { runCommand, UsageError } from './terminal/commandLine.js';
+import { counted } from './terminal/line.js';
 
 await runCommand({ name: 'cluster', usage: CLUSTER_USAGE }, async (args) => {
   const request = parseClusterRequest(args);
@@ -31,7 +32,7 @@ function configFor({ servers, shards, replicas, port, dataDir }: ClusterRequest)
   const wanted = replicas ?? (given.nats.replicas > 1 ? given.nats.replicas : replicasFor(servers));
   if (wanted > servers)
     throw new UsageError(
-      `${wanted} replicas are configured; ${servers} NATS server${servers === 1 ? '' : 's'} can hold ${servers}`,
+      `${counted(wanted, 'replica is', 'replicas are')} configured; ${counted(servers, 'NATS server')} can hold ${servers}`,
     );
   const isDefault = !process.env.VOUCH_DATA_DIR && !process.env.VOUCH_CONFIG;
   return loadConfigOrExit(process.env, {

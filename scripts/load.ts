@@ -20,7 +20,7 @@ import { checkpointOf, extendsLog, findCollection, makeCollection, projectOf, ty
 import { ServiceClient } from './service/serviceClient.js';
 import { findTarget, type ServiceTarget } from './service/target.js';
 import { isDefect, runCommand } from './terminal/commandLine.js';
-import { grouped, say } from './terminal/line.js';
+import { counted, grouped, say } from './terminal/line.js';
 import { showProgress } from './terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
 
@@ -147,7 +147,7 @@ async function begun(
     say(
       'plain',
       'collection',
-      `${collection} has ${grouped(log.size)} events: rows of earlier loads are recognised only among its newest ` +
+      `${collection} has ${counted(log.size, 'event')}: rows of earlier loads are recognised only among its newest ` +
         `${grouped(RECOGNISED_ROWS)}, and others are inserted twice; --id FIELD replaces them`,
     );
   const before = { ...place, row: 0, inserted: 0, rejected: 0, replaced: 0, beganAt: log.size, log };
@@ -178,7 +178,7 @@ async function loadRows(
   const { collection, progress: progressFile } = request;
   const columns = { ...request.columns, isNormalised: normalise };
   const loader = new Loader({ client, collection, dimension, source, columns, rejects, progressFile, signal }, before);
-  const progress = showProgress('load', source.expected(1), 'rows');
+  const progress = showProgress('load', source.expected(1), ['row', 'rows']);
   let isWhole = false;
   try {
     isWhole = await loader.load(progress);

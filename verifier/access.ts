@@ -1,5 +1,6 @@
 /** Checks an access log: each frame continues the chain and the tree of the frames before (`docs/formats.md`). */
 import { concat, equal, readU32, toHex, u8, u64 } from './bytes.js';
+import { counted } from './counted.js';
 import { ABSENT, H } from './hashing.js';
 import { type JsonObject, objectOf, parseJson, textOf, wholeOf } from './json.js';
 import { Reading, Refused } from './reading.js';
@@ -80,7 +81,10 @@ export async function verifyAccessLog(
     for (const claim of claims.filter(({ size }) => size === tree.size)) {
       const { chainHead, root } = tree.head();
       if (claim.chainHead !== chainHead || claim.root !== root)
-        wrong.push({ claim, reason: `the first ${claim.size} entries of the log hash to other values` });
+        wrong.push({
+          claim,
+          reason: `the first ${counted(claim.size, 'entry of the log hashes', 'entries of the log hash')} to other values`,
+        });
       else isBeginProven = true;
     }
   };
@@ -102,7 +106,10 @@ export async function verifyAccessLog(
   }
   if (isFirst) compare();
   for (const claim of claims.filter(({ size }) => size > tree.size))
-    wrong.push({ claim, reason: `the log has ${tree.size} entries, and ${claim.size} were there` });
+    wrong.push({
+      claim,
+      reason: `the log has ${counted(tree.size, 'entry', 'entries')}, and ${claim.size} ${claim.size === 1 ? 'was' : 'were'} there`,
+    });
   const unknown = claims.filter(({ size }) => size < (removed?.size ?? 0));
   return { head: tree.head(), removed, isBeginProven, unknown, first, last, wrong };
 }
@@ -113,7 +120,7 @@ function statedBefore(frame: Uint8Array): AccessTree {
   reading.magic('VAF1');
   reading.take(12);
   const size = reading.u64();
-  if (size > SIZE_MAX) reading.fail(`says that ${size} entries are before it`);
+  if (size > SIZE_MAX) reading.fail(`says that ${counted(size, 'entry is', 'entries are')} before it`);
   const chainHead = reading.take(32);
   const roots = rootsIn(reading);
   // A full subtree for each one of the size in binary.
@@ -136,7 +143,7 @@ function entriesOf(frame: Uint8Array, before: AccessTree, collectionId: bigint |
   const id = reading.u64();
   if (collectionId !== undefined && id !== collectionId) reading.fail(`is of collection ${id}`);
   const size = reading.u64();
-  if (size !== BigInt(before.size)) reading.fail(`says that ${size} entries are before it`);
+  if (size !== BigInt(before.size)) reading.fail(`says that ${counted(size, 'entry is', 'entries are')} before it`);
   if (!equal(reading.take(32), before.chainHead)) reading.fail('states another chain head before it');
   const roots = rootsIn(reading);
   if (roots.length !== before.roots.length || !roots.every((root, i) => equal(root, before.roots[i]!)))

@@ -3,6 +3,7 @@ import { actorText } from './actor.js';
 import { type Alteration, Sightings } from './alteration.js';
 import { equal, toHex } from './bytes.js';
 import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
+import { counted } from './counted.js';
 import { ErasedEvents } from './erasedEvents.js';
 import { type ErasedCollection, type Erasure, verifyErasure } from './erasure.js';
 import type { Genesis, LogEvent } from './events.js';
@@ -96,7 +97,7 @@ export class Claims {
       return;
     }
     const { size, publicKey } = checkpoint;
-    claim.about = `${size} events`;
+    claim.about = counted(size, 'event');
     claim.publicKey = publicKey;
     claim.origin = checkpoint.origin;
     if (size === 0n) this.#ofEmptyLogs.push({ claim, checkpoint });
@@ -172,7 +173,7 @@ export class Claims {
   }
 }
 
-const shortOf = (size: bigint): string => `the log has ${size} events and does not reach that far`;
+const shortOf = (size: bigint): string => `the log has ${counted(size, 'event')} and does not reach that far`;
 
 /** Judges a certificate by its part about the log. A collection and its import have one config hash: either may be meant. */
 function judgeErasure(

@@ -1,5 +1,6 @@
 /** An export: a collection's log in one file, between a header and a trailer that describe it. */
 import { equal, readU32 } from './bytes.js';
+import { counted } from './counted.js';
 import { FileReading, type Readable } from './fileReading.js';
 import { RunningHash } from './hashing.js';
 import { type JsonObject, objectOf, parseJson } from './json.js';
@@ -117,7 +118,10 @@ export class ExportFile implements FrameSource {
     if (stored === undefined) throw this.#unfinished('within the hash at its end');
     this.#hashHolds = equal(stored, computed);
     if (this.#file.left > 0)
-      throw this.#refuse(at + HASH_BYTES, `${this.#file.left} more bytes follow the end of the export`);
+      throw this.#refuse(
+        at + HASH_BYTES,
+        `${counted(this.#file.left, 'more byte follows', 'more bytes follow')} the end of the export`,
+      );
   }
 
   #unfinished(where: string): SourceRefused {

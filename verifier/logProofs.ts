@@ -1,5 +1,6 @@
 /** Inclusion and consistency proofs of the log tree, in the answers of the service. */
 import { equal } from './bytes.js';
+import { counted } from './counted.js';
 import { ABSENT, logRoot } from './hashing.js';
 import { base64urlOf, hexOf, objectOf, wholeOf } from './json.js';
 import { Reading } from './reading.js';
@@ -40,7 +41,7 @@ export function verifyInclusion(json: unknown): Inclusion {
     wholeOf(object, 'size'),
     hexOf(object, 'root', HASH_BYTES),
   ];
-  if (sequence >= size) throw new Error(`a log of ${size} events has no event ${sequence}`);
+  if (sequence >= size) throw new Error(`a log of ${counted(size, 'event')} has no event ${sequence}`);
   const [chainHead, ...path] = hashesIn(base64urlOf(object, 'proof'));
   if (chainHead === undefined || equal(chainHead, ABSENT)) throw new Error('the proof has no chain head');
   if (path.length !== pathLength(sequence, size)) throw new Error('the proof has a path of the wrong length');

@@ -4,6 +4,7 @@
  */
 import { type Actor, readActor } from './actor.js';
 import { equal } from './bytes.js';
+import { counted } from './counted.js';
 import { type LogEvent, type LogGenesis, readEvent } from './events.js';
 import {
   type FrameHeader,
@@ -283,14 +284,18 @@ export class Replay {
     const expect = (holds: boolean, offset: number, what: string): void => {
       if (!holds) this.#refuseFrame(frame, firstSequence, offset, what);
     };
-    expect(count === events, 4, `the frame counts ${count} events and holds ${events}`);
+    expect(count === events, 4, `the frame counts ${counted(count, 'event')} and holds ${events}`);
     expect(
       equal(headAfter(frame), this.#chainHead),
       frame.length - 48,
       'the frame ends with another chain head than its events lead to',
     );
     const live = this.records.live;
-    expect(liveRecords === BigInt(live), 24, `the frame counts ${liveRecords} live records where there are ${live}`);
+    expect(
+      liveRecords === BigInt(live),
+      24,
+      `the frame counts ${counted(liveRecords, 'live record')} where there are ${live}`,
+    );
   }
 
   #stateRoot(): Uint8Array {

@@ -1,5 +1,6 @@
 /** A sentence that says what an event changed. */
 import type { TimelineEvent } from '../../coordinator/contract/proofs.js';
+import { counted } from '../parts/values.js';
 import { addressOf } from '../place.js';
 
 interface Props {
@@ -64,7 +65,7 @@ export function Change({ event, collection, shredded }: Props) {
 }
 
 function accessOf({ audit_reads: audit, access_retention_days: days }: TimelineEvent): string {
-  const kept = days == null ? 'for ever' : `for ${days} days`;
+  const kept = days == null ? 'for ever' : `for ${counted(days, 'day')}`;
   if (audit === undefined) return 'Access log changed';
   return `Access log ${audit === false ? 'off' : audit === 'full' ? 'on, with requests' : 'on'}; entries are kept ${kept}`;
 }

@@ -9,6 +9,7 @@ import {
   verifyInclusion,
   verifyReceipt,
 } from '../../verifier/index.js';
+import { counted } from '../parts/values.js';
 import { pathOf, type Service } from '../service.js';
 
 export interface Checked {
@@ -89,7 +90,7 @@ export class EventChecks {
   async #inclusion(sequence: number): Promise<Proven> {
     const { checkpoint, collection } = this;
     const isSigned: Pick<Proven, 'holds' | 'problems'> = {
-      holds: [`The event is in the signed log of ${checkpoint.size - 1n} events.`],
+      holds: [`The event is in the signed log of ${counted(Number(checkpoint.size - 1n), 'event')}.`],
       problems: [],
     };
     const known = this.#heads.get(sequence);
@@ -103,7 +104,9 @@ export class EventChecks {
     if (size === undefined)
       return {
         chainHead: head,
-        holds: [`The event is in the log of ${inclusion.log.size} events, which is newer than the signed one.`],
+        holds: [
+          `The event is in the log of ${counted(Number(inclusion.log.size), 'event')}, which is newer than the signed one.`,
+        ],
         problems: [],
       };
     if (toHex(inclusion.log.root) !== checkpoint.root)

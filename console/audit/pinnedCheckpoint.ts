@@ -4,6 +4,7 @@
  */
 import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
 import { type Checkpoint, toHex, verifyCheckpoint, verifyConsistency } from '../../verifier/index.js';
+import { counted } from '../parts/values.js';
 import { PREFIX } from '../prefix.js';
 import { pathOf, type Service } from '../service.js';
 
@@ -78,7 +79,7 @@ async function rewritten(
     return 'This is another collection of the same name. The collection that this browser saw was deleted, or replaced.';
   const [before, size] = [BigInt(last.size), now.size];
   if (size < before)
-    return `The log had ${before - 1n} events and now has ${size - 1n}: its latest events were removed.`;
+    return `The log had ${counted(Number(before - 1n), 'event')} and now has ${size - 1n}: its latest events were removed.`;
   if (size === before)
     return now.root === last.root ? undefined : 'The log has the same number of events as before, but different ones.';
   if (before === 0n) return undefined;

@@ -6,7 +6,8 @@ const PHONE = '(max-width: 40rem)';
 export const grouped = (value: number): string => value.toLocaleString('en-US');
 
 /** `1 event`, `2 events` */
-export const counted = (count: number, noun: string): string => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`;
 
 /** 1536 → `1.5 KiB` */
 export function sizeText(bytes: number): string {
@@ -17,7 +18,7 @@ export function sizeText(bytes: number): string {
     at += 1;
   }
   return at === 0
-    ? `${grouped(value)} bytes`
+    ? counted(value, 'byte')
     : `${value.toLocaleString('en-US', { maximumFractionDigits: 1 })} ${units[at]}`;
 }
 

@@ -1,7 +1,7 @@
 /** Checks the service log against a policy of its reader, which names the signatures it must have. */
 import { useState } from 'preact/hooks';
 import { type FollowedLog, followLog, isAlarm, rememberedPolicy } from '../audit/serviceLog.js';
-import { grouped } from '../parts/values.js';
+import { counted, grouped } from '../parts/values.js';
 
 interface Outcome {
   readonly followed?: FollowedLog;
@@ -51,7 +51,7 @@ function Result({ of: { followed, failure } }: { readonly of: Outcome }) {
   const by = checkpoint.witnesses.map(({ name }) => name).join(', ');
   return (
     <p role="status" class="good">
-      Verified: {grouped(checkpoint.size)} entries of {checkpoint.origin}
+      Verified: {counted(checkpoint.size, 'entry', 'entries')} of {checkpoint.origin}
       {isFirst
         ? '. This is the first check with this browser, which remembers the log for later checks.'
         : `, ${grouped(entries)} of them new. The earlier entries are unchanged.`}{' '}

@@ -83,7 +83,7 @@ function Mapped({ records, plane, collection: { name }, lit }: MappedRecords & O
         {lit.length > 0 && ' Circles mark the hits of the last search.'}
       </p>
       <Scatter
-        label={`Map of ${records.length} records`}
+        label={`Map of ${counted(records.length, 'record')}`}
         plane={plane}
         colours={colours}
         isLit={(point) => isHit.has(records[point]!.id)}

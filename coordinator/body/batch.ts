@@ -1,5 +1,6 @@
 /** Prepares a batch of inserts, or of upserts, for its call. */
 
+import { counted } from '../../shared/errors/counted.js';
 import type { Scale } from '../../shared/fixedPoint.js';
 import { JsonBudget } from '../../shared/json/nesting.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
@@ -117,7 +118,8 @@ export const batchBuffers = ({ vectors, metadata, texts, requestIds }: PreparedB
 
 function positional<T>(items: readonly T[] | null | undefined, count: number, name: string): readonly T[] | undefined {
   if (items === null || items === undefined) return undefined;
-  if (items.length !== count) throw invalid(`$.${name} has ${items.length} values for ${count} vectors`);
+  if (items.length !== count)
+    throw invalid(`$.${name} has ${counted(items.length, 'value')} for ${counted(count, 'vector')}`);
   return items;
 }
 

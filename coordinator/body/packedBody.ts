@@ -6,6 +6,7 @@
  * numbers. Any other byte string represents an array of bytes. Extension types are refused: JSON has no counterpart.
  */
 import { isUtf8 } from 'node:buffer';
+import { counted } from '../../shared/errors/counted.js';
 import { refusal, type VouchError } from '../../shared/errors/errors.js';
 import { componentsIn, fixedOf, normaliseInto, type Scale } from '../../shared/fixedPoint.js';
 import { longKey, tooDeep } from '../../shared/json/nesting.js';
@@ -208,7 +209,9 @@ class BodyUnpacker {
     }
     this.#reader.assertLeft(head.length);
     if (head.length % COMPONENT_BYTES !== 0)
-      throw invalid(`${placeOf(path, row)} takes ${head.length} bytes: each component takes ${COMPONENT_BYTES}`);
+      throw invalid(
+        `${placeOf(path, row)} takes ${counted(head.length, 'byte')}: each component takes ${COMPONENT_BYTES}`,
+      );
     return head.length / COMPONENT_BYTES;
   }
 

@@ -1,4 +1,6 @@
 /** Reads msgpack value by value (specification: msgpack/spec.md); extension types are refused. */
+
+import { counted } from '../../shared/errors/counted.js';
 import { invalid } from '../contract/refusal.js';
 
 /** A value, or the head of one whose bytes or items follow. */
@@ -83,7 +85,8 @@ export class PackedReader {
   }
 
   assertEnd(): void {
-    if (this.left > 0) throw invalid(`the body is not msgpack: ${this.left} bytes follow its value`);
+    if (this.left > 0)
+      throw invalid(`the body is not msgpack: ${counted(this.left, 'byte follows', 'bytes follow')} its value`);
   }
 
   /** Skips the next bytes. Returns their position. */

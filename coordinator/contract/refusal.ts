@@ -1,4 +1,6 @@
 /** Error messages for mismatches that typia finds: the path, the expected type, and the given value. */
+
+import { counted } from '../../shared/errors/counted.js';
 import { refusal, VouchError } from '../../shared/errors/errors.js';
 import { inWords } from './validationMessages.js';
 
@@ -49,7 +51,7 @@ function mismatched(path: string, type: string, value: unknown): VouchError {
   const expected = path === '$' ? 'a JSON object' : inWords(type);
   if (value === undefined) return refusal('validation_error', 'absent', { path, expected });
   const isCounted = typeof value === 'string' && expected.endsWith(' bytes');
-  const got = isCounted ? `${Buffer.byteLength(value)} bytes` : named(value);
+  const got = isCounted ? counted(Buffer.byteLength(value), 'byte') : named(value);
   return refusal('validation_error', 'mismatch', { path, expected, value: got });
 }
 
@@ -57,6 +59,6 @@ function named(value: unknown): string {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'string' && value.length <= SHOWN_CHARS) return JSON.stringify(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === 'string') return `a string of ${value.length} characters`;
+  if (typeof value === 'string') return `a string of ${counted(value.length, 'character')}`;
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -1,4 +1,6 @@
 /** The endpoints of records: insert one or many, read, delete, and change metadata. */
+
+import { counted } from '../../shared/errors/counted.js';
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import { toHex } from '../../shared/hashing/hash.js';
@@ -280,5 +282,10 @@ export const replaced = ({ name }: Collection): VouchError =>
 /** Throws `dimension_mismatch`. `path`: of the vector in the body. */
 export function assertDimension({ name, dimension }: Collection, components: number, path: string): void {
   if (components === dimension) return;
-  throw refusal('dimension_mismatch', 'vector', { path, components, collection: name, dimension });
+  throw refusal('dimension_mismatch', 'vector', {
+    path,
+    components: counted(components, 'component'),
+    collection: name,
+    dimension,
+  });
 }

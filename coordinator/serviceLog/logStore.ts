@@ -9,6 +9,7 @@
  * ```
  */
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { type EventLog, LOG_START, LogDamaged, type Position, SERVICE_LOG_ID } from '../../shared/log/eventLog.js';
@@ -155,7 +156,8 @@ export class LogStore {
     const slice = new Slice(this.clock);
     for await (const { position, bytes } of this.log.read(this.#last)) {
       const frame = decoded(bytes);
-      if (frame.first > this.tree.size) throw damaged(`after ${this.tree.size} entries comes entry ${frame.first}`);
+      if (frame.first > this.tree.size)
+        throw damaged(`after ${counted(this.tree.size, 'entry', 'entries')} comes entry ${frame.first}`);
       if (frame.first === this.tree.size) this.#fold(frame, this.#last);
       this.#last = position;
       if (slice.due) await slice.next();

@@ -16,6 +16,7 @@
  * ```
  */
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { codeOf } from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
@@ -240,7 +241,7 @@ export class Publisher {
       // Another process may have written entries that are not read here yet.
       await store.refresh();
       if (size > tree.size && clock.monotonicMs() - sinceMs >= store.staleMs)
-        this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
+        this.#stall(`${has} ${counted(size, 'entry', 'entries')}, and there are ${tree.size}`);
       if (size > tree.size) return false;
     }
     this.#ahead.delete(has);
@@ -316,7 +317,8 @@ export class Publisher {
     const shown = await client.shown(this.options.logKey()!.key, untilMs).catch(() => undefined);
     const { has, seen } = claimOf(client, shown !== undefined && shown.size >= size ? shown : { size });
     const continues = await this.#continuesFrom(seen, has);
-    if (kind === 'ahead') return `it has cosigned ${size} entries, and there are ${this.options.store.tree.size}`;
+    if (kind === 'ahead')
+      return `it has cosigned ${counted(size, 'entry', 'entries')}, and there are ${this.options.store.tree.size}`;
     const other = `other entries among the first ${size}`;
     if (continues) this.#stall(`${has} ${other}`);
     return `it has cosigned ${other}`;

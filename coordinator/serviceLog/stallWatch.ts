@@ -6,6 +6,7 @@
  * ```
  */
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import type { Logger } from '../../shared/logger.js';
 
 /** Time without progress that counts as a stall: longer than a change of leader, or a round with a slow witness. */
@@ -65,6 +66,6 @@ export class StallWatch {
 
 function reasonIn({ size, provable, unwrittenMs, failing }: LogProgress): string {
   if (unwrittenMs >= STALLED_MS) return `its writer has finished no round for ${Math.floor(unwrittenMs / 1000)} s`;
-  const entries = `of ${size} entries ${provable} are published with the quorum of the policy`;
+  const entries = `of ${counted(size, 'entry', 'entries')} ${provable} ${provable === 1 ? 'is' : 'are'} published with the quorum of the policy`;
   return [entries, ...failing].join('; ');
 }

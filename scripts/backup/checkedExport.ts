@@ -7,7 +7,7 @@ import type { ExportHeader, ExportTrailer } from './exportWriter.js';
 
 /** Checks the export with `checkedExport`, and shows the progress. Closes the file. */
 export const shownCheck = (file: ExportFile): Promise<CheckedExport> =>
-  withProgress('verify', file.sizeBytes, 'bytes', async (progress) => {
+  withProgress('verify', file.sizeBytes, ['byte', 'bytes'], async (progress) => {
     let frameBytes = 0;
     const checked = await checkedExport(file, (bytes) => {
       frameBytes += bytes;

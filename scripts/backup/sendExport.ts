@@ -5,7 +5,7 @@ import { readFrameHeader } from '../../shared/log/frame.js';
 import type { ExportFile } from '../../verifier/index.js';
 import { openExport } from '../../verifier/node/index.js';
 import { Refused, type ServiceClient } from '../service/serviceClient.js';
-import { grouped, say } from '../terminal/line.js';
+import { counted, grouped, say } from '../terminal/line.js';
 import { withProgress } from '../terminal/progress.js';
 import { assertNoOtherFile } from '../verify/files.js';
 import { shownCheck } from './checkedExport.js';
@@ -27,7 +27,7 @@ export async function sendExport(client: ServiceClient, path: string, name: stri
   say('done', 'chain head', `${ended.chain_head}, as in the file`);
   say('done', 'state hash', `${ended.state_hash}, as in the file`);
   const already = begun.status === 'finished' ? ' was restored from this export before' : ' is restored';
-  say('done', 'collection', `${ended.collection}${already}: ${grouped(ended.sequence + 1)} events`);
+  say('done', 'collection', `${ended.collection}${already}: ${counted(ended.sequence + 1, 'event')}`);
 }
 
 async function transfer(
@@ -39,7 +39,7 @@ async function transfer(
   if (begun.sequence > 0) say('plain', 'import', `continues after event ${grouped(begun.sequence)}`);
   const file = await openExport(path);
   // The first event, number 0, creates the collection.
-  await withProgress('import', sequence + 1, 'events', async (progress) => {
+  await withProgress('import', sequence + 1, ['event', 'events'], async (progress) => {
     let done = begun.sequence === 0 ? 0 : begun.sequence + 1;
     progress.advance(done);
     for await (const chunk of chunks(file, begun.sequence)) {

@@ -7,7 +7,7 @@ import { decodeAccessFrame } from '../../shared/log/accessFrame.js';
 import { type AccessHead, accessHeadIn, Refused, verifyAccessLog } from '../../verifier/index.js';
 import '../../verifier/node/index.js';
 import type { ServiceClient } from '../service/serviceClient.js';
-import { grouped, say } from '../terminal/line.js';
+import { counted, grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
 import { assertFree } from './assertFree.js';
 import { withLength } from './exportWriter.js';
@@ -20,13 +20,17 @@ export async function takeAccess(client: ServiceClient, collection: string, path
   if (claim.size === 0) throw new Error(`the access log of ${collection} has no entry`);
   const file = await StreamedFile.begin(path);
   try {
-    const head = await withProgress('export', claim.size, 'entries', (progress) =>
+    const head = await withProgress('export', claim.size, ['entry', 'entries'], (progress) =>
       copied(written(client, query, { file, size: claim.size, progress }), claim),
     );
     await file.finish();
     say('done', 'chain head', head.chainHead);
     say('done', 'root', head.root);
-    say('done', 'file', `${basename(path)}: ${grouped(head.size)} entries, ${grouped(file.sizeBytes)} bytes`);
+    say(
+      'done',
+      'file',
+      `${basename(path)}: ${counted(head.size, 'entry', 'entries')}, ${counted(file.sizeBytes, 'byte')}`,
+    );
   } catch (error) {
     await file.abandon();
     throw error instanceof Malformed || error instanceof Refused ? unverified(error.message) : error;

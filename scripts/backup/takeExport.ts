@@ -11,9 +11,8 @@ import { readFrameHeader } from '../../shared/log/frame.js';
 import { openExport } from '../../verifier/node/index.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { commandText } from '../terminal/commandLine.js';
-import { grouped, say } from '../terminal/line.js';
+import { counted, grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
-import { counted } from '../verify/print.js';
 import { assertFree } from './assertFree.js';
 import { shownCheck } from './checkedExport.js';
 import { ExportWriter, headerOf } from './exportWriter.js';
@@ -41,7 +40,7 @@ export async function takeExport(client: ServiceClient, collection: string, file
   await move(file + UNFINISHED, file);
   say('done', 'chain head', chain_head);
   say('done', 'state hash', state_hash);
-  say('done', 'file', `${basename(file)}: ${grouped(frames)} commits, ${grouped(log_bytes)} bytes of log`);
+  say('done', 'file', `${basename(file)}: ${counted(frames, 'commit')}, ${counted(log_bytes, 'byte')} of log`);
   const listed = commandText('verify', `log ${basename(file)} --keys`);
   if (openKeys > 0) say('plain', 'keys', `it needs ${counted(openKeys, 'vault key')}: ${listed} lists them`);
 }
@@ -64,7 +63,7 @@ async function fill(client: ServiceClient, facts: ExportResponse, writer: Export
     throw new Error(`the unfinished file ends with event ${last}, and the collection has ${facts.sequence}`);
   if (last > 0) say('plain', 'export', `continues after event ${grouped(last)}`);
   // The first event, number 0, creates the collection.
-  await withProgress('export', facts.sequence + 1, 'events', (progress) => {
+  await withProgress('export', facts.sequence + 1, ['event', 'events'], (progress) => {
     progress.advance(writer.end.nextSequence);
     return transfer(client, facts, writer, progress);
   });

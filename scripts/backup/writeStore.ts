@@ -11,7 +11,7 @@ import { type Space, STORE_FILES, type StoreArgs, type StoredDocument, type Stor
 import { withOwn } from '../load/services/ownFields.js';
 import { findNamed } from '../service/collections.js';
 import type { ServiceClient } from '../service/serviceClient.js';
-import { grouped, say } from '../terminal/line.js';
+import { counted, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
 import { assertFree } from './assertFree.js';
 
@@ -30,7 +30,7 @@ export async function writeStore(client: ServiceClient, wanted: string, folder: 
   const unfinished = `${folder}.part-${process.pid}`;
   await makeDirectory(unfinished);
   try {
-    const blank = await withProgress('export', found.record_count, 'records', (progress) =>
+    const blank = await withProgress('export', found.record_count, ['record', 'records'], (progress) =>
       fill({ client, collection, index, progress }, join(unfinished, STORE_FILES.documents)),
     );
     await saveIndex(index, join(unfinished, STORE_FILES.index));
@@ -38,12 +38,16 @@ export async function writeStore(client: ServiceClient, wanted: string, folder: 
     await replaceFile(join(unfinished, STORE_FILES.args), JSON.stringify(args));
     await move(unfinished, folder);
     if (blank > 0)
-      say('warning', 'left out', `${grouped(blank)} records of zeros without text and metadata, as encrypted ones are`);
+      say(
+        'warning',
+        'left out',
+        `${counted(blank, 'record')} of zeros without text and metadata, as encrypted ones are`,
+      );
   } catch (error) {
     await deleteTree(unfinished);
     throw error;
   }
-  say('done', 'folder', `${basename(folder)}: ${grouped(index.getCurrentCount())} documents, compared by ${space}`);
+  say('done', 'folder', `${basename(folder)}: ${counted(index.getCurrentCount(), 'document')}, compared by ${space}`);
 }
 
 interface Filling {

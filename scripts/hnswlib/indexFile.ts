@@ -6,6 +6,7 @@
  */
 import { DIMENSION_MAX } from '../../shared/limits.js';
 import { openFile } from '../../verifier/node/index.js';
+import { counted } from '../terminal/line.js';
 
 const HEAD_BYTES = 96;
 const LABEL_BYTES = 8;
@@ -31,7 +32,8 @@ export async function indexFacts(path: string, name: string): Promise<IndexFacts
   const file = await openFile(path);
   try {
     const head = file.sizeBytes < HEAD_BYTES ? undefined : await file.take(HEAD_BYTES);
-    if (head === undefined) throw new Error(`${name} is not an index of hnswlib: it has ${file.sizeBytes} bytes`);
+    if (head === undefined)
+      throw new Error(`${name} is not an index of hnswlib: it has ${counted(file.sizeBytes, 'byte')}`);
     return factsIn(Buffer.from(head), file.sizeBytes, name);
   } finally {
     await file.close();
@@ -53,6 +55,8 @@ function factsIn(head: Buffer, sizeBytes: number, name: string): IndexFacts {
       `${name} is not an index of hnswlib's HierarchicalNSW with 1 to ${DIMENSION_MAX} components of float32`,
     );
   if (sizeBytes < HEAD_BYTES + count * (elementBytes + LENGTH_BYTES))
-    throw new Error(`${name} is cut short: ${sizeBytes} bytes do not hold its ${count} vectors`);
+    throw new Error(
+      `${name} is cut short: ${counted(sizeBytes, 'byte does', 'bytes do')} not hold its ${counted(count, 'vector')}`,
+    );
   return { count, dimension };
 }

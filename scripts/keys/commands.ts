@@ -101,7 +101,7 @@ async function rotate(
 ): Promise<void> {
   let shown: Progress | undefined;
   const onProgress = (done: number, total: number): void => {
-    shown ??= showProgress('vault', total, 'wrapped');
+    shown ??= showProgress('vault', total, ['wrapped', 'wrapped']);
     shown.advance(1);
     if (done < total) return;
     shown.finish();

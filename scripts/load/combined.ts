@@ -1,5 +1,5 @@
 /** Sources that combine other sources. */
-import { grouped } from '../terminal/line.js';
+import { counted, grouped } from '../terminal/line.js';
 import type { Looked } from './rejects.js';
 import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
 
@@ -13,7 +13,7 @@ export async function assertEqualLengths(one: Opens, other: Opens, signal: Abort
   const [rows, others] = [await lengthOf(first, signal), await lengthOf(second, signal)];
   if (rows !== others)
     throw new Error(
-      `${second.name} has ${grouped(others)} rows, and ${first.name} ${grouped(rows)}: each row of one needs a row of the other`,
+      `${second.name} has ${counted(others, 'row')}, and ${first.name} ${grouped(rows)}: each row of one needs a row of the other`,
     );
 }
 

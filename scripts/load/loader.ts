@@ -10,6 +10,7 @@
 import type { BatchInsertResponse, BatchUpsertResponse } from '../../coordinator/contract/records.js';
 import { Packed, Refused, type ServiceClient } from '../service/serviceClient.js';
 import { isDefect } from '../terminal/commandLine.js';
+import { counted } from '../terminal/line.js';
 import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
 import { Lengths } from './lengths.js';
@@ -245,7 +246,9 @@ export class Loader {
         body,
       );
       if (ids.length !== sent.length)
-        throw new Error(`the service took ${ids.length} of ${sent.length} rows, up to row ${rows.at(-1)!.number}`);
+        throw new Error(
+          `the service took ${ids.length} of ${counted(sent.length, 'row')}, up to row ${rows.at(-1)!.number}`,
+        );
       return { inserted: rows.length, replaced: replaced + rows.length - sent.length };
     } catch (error) {
       if (!(error instanceof Refused) || !isOfRows(error)) throw error;

@@ -3,7 +3,7 @@ import { basename, relative } from 'node:path';
 import type { CountRecordsResponse } from '../../coordinator/contract/records.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { callersFolder } from '../terminal/commandLine.js';
-import { grouped, say } from '../terminal/line.js';
+import { counted, grouped, say } from '../terminal/line.js';
 import type { Reached } from './progressFile.js';
 import type { LoadRequest } from './request.js';
 import { checkpointOf } from './target.js';
@@ -16,13 +16,13 @@ export function reportRejected({ rejected, rejects }: Reached, why: string | und
     say(
       'warning',
       'rejected',
-      `${grouped(rejected - earlier)} rows do not fit${file}${why === undefined ? '' : `; ${why}`}`,
+      `${counted(rejected - earlier, 'row does', 'rows do')} not fit${file}${why === undefined ? '' : `; ${why}`}`,
     );
   if (earlier > 0)
     say(
       'warning',
       'rejected',
-      `${grouped(earlier)} rows before them do not fit: the file of an earlier --rejects says why`,
+      `${counted(earlier, 'row before them does', 'rows before them do')} not fit: the file of an earlier --rejects says why`,
     );
 }
 
@@ -36,20 +36,20 @@ export async function reportRecords(
   const path = `/v1/records/count?collection=${encodeURIComponent(collection)}`;
   const { count } = await client.ask<CountRecordsResponse>('GET', path);
   const { inserted, replaced } = reached;
-  const found = `${collection}: ${grouped(count)} records are in it`;
+  const found = `${collection}: ${counted(count, 'record is', 'records are')} in it`;
   const recognised = columns.id === undefined && !again ? await recognisedRows(collection, client, reached) : 0;
   if (recognised > 0)
     say(
       'warning',
       'collection',
-      `${found}; ${grouped(recognised)} of ${grouped(inserted)} rows were loaded before and are not inserted again, ` +
-        'even if their records were deleted since: without a progress file --again inserts all',
+      `${found}; ${grouped(recognised)} of ${counted(inserted, 'row')} had been loaded before, and no such row is inserted again, ` +
+        'even if its record was deleted since: without a progress file --again inserts all',
     );
   else if (count < inserted - replaced)
     say(
       'warning',
       'collection',
-      `${found}, fewer than the ${grouped(inserted - replaced)} new ones: some were deleted meanwhile`,
+      `${found}, fewer than the ${counted(inserted - replaced, 'new one')}: some were deleted meanwhile`,
     );
   else
     say(
@@ -57,7 +57,7 @@ export async function reportRecords(
       'collection',
       replaced === 0
         ? found
-        : `${found}; ${grouped(replaced)} of ${grouped(inserted)} rows replaced an earlier one of their ${columns.id}`,
+        : `${found}; ${grouped(replaced)} of ${counted(inserted, 'row')} replaced an earlier one of their ${columns.id}`,
     );
 }
 

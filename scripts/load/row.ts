@@ -4,6 +4,7 @@ import { systemClock } from '../../shared/clock.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { EXPIRES_AT_MAX, EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { isoInstant } from '../../shared/model/isoDate.js';
+import { counted } from '../terminal/line.js';
 import { type Fields, RowFault, type Source, UnreadNumber } from './source.js';
 import { codingOf, componentsIn, type VectorBytes } from './vectorBytes.js';
 
@@ -81,7 +82,9 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const key = columns.keyId === undefined ? {} : keyOf(valueAt(fields, columns.keyId), columns.keyId);
   const row = { vector, text, metadata, tag, externalId, ...expiry, ...key, numerals: numeralsOf(id) };
   if (dimension !== undefined && dimensionOf(row) !== dimension)
-    throw new RowFault(`its vector has ${dimensionOf(row)} components, those of the collection ${dimension}`);
+    throw new RowFault(
+      `its vector has ${counted(dimensionOf(row), 'component')}, those of the collection ${dimension}`,
+    );
   return row;
 }
 
@@ -120,7 +123,9 @@ export function valueAt(fields: Fields, path: string): unknown {
 
 function numbersOf(value: unknown, name: string): ArrayLike<number> {
   if (value instanceof Uint8Array)
-    throw new RowFault(`${name} holds ${value.length} bytes: --vector-bytes says what they are, such as float32`);
+    throw new RowFault(
+      `${name} holds ${counted(value.length, 'byte')}: --vector-bytes says what they are, such as float32`,
+    );
   if (ArrayBuffer.isView(value)) return value as unknown as ArrayLike<number>;
   if (Array.isArray(value)) return value.map((item) => numberOf(item, name));
   if (typeof value === 'string') return numbersIn(value, name);

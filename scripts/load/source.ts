@@ -1,4 +1,5 @@
 /** Sources of rows: files of any format, standard input, and other services. */
+import { counted } from '../terminal/line.js';
 
 /** One row in the form of its source. Numbers count from 1. */
 export interface RawRow {
@@ -63,14 +64,16 @@ export function assertDifferentTitles(titles: readonly string[], name: string): 
 }
 
 /** Throws an Error of one line if more rows were read than the source counted: it may never end. */
-export function assertNoMore(name: string, counted: number, read: number): void {
-  if (read > counted) assertAllRead(name, counted, read);
+export function assertNoMore(name: string, expected: number, read: number): void {
+  if (read > expected) assertAllRead(name, expected, read);
 }
 
 /** Throws an Error of one line unless the number of read rows is that which the source reported when the load began. */
-export function assertAllRead(name: string, counted: number, read: number): void {
-  if (read !== counted)
-    throw new Error(`${name} had ${counted} rows when the load began, and ${read} were read: load it again`);
+export function assertAllRead(name: string, expected: number, read: number): void {
+  if (read !== expected)
+    throw new Error(
+      `${name} had ${counted(expected, 'row')} when the load began, and ${counted(read, 'was', 'were')} read: load it again`,
+    );
 }
 
 /** The row with the result of `fields`, or the fault that it throws. */

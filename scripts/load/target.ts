@@ -4,7 +4,7 @@ import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/
 import type { OwnKeyResponse } from '../../coordinator/contract/service.js';
 import { findNamed } from '../service/collections.js';
 import type { ServiceClient } from '../service/serviceClient.js';
-import { say } from '../terminal/line.js';
+import { counted, say } from '../terminal/line.js';
 import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
@@ -100,6 +100,6 @@ export async function makeCollection(
   };
   const { id } = await client.ask<CreateCollectionResponse>('POST', '/v1/namespaces', wanted);
   const divided = created?.isNormalised ? ', and divides vectors by their length' : '';
-  say('done', 'collection', `${name} is created, with ${dimension} components${divided}`);
+  say('done', 'collection', `${name} is created, with ${counted(dimension, 'component')}${divided}`);
   return { id, ...wanted };
 }

@@ -1,4 +1,6 @@
 /** Reads vectors from bytes: numbers of one type, one after another, little-endian. */
+
+import { counted } from '../terminal/line.js';
 import { NUMBER_KINDS, readerOf } from './formats/numbers.js';
 import { RowFault } from './source.js';
 
@@ -35,7 +37,7 @@ export function componentsIn(value: unknown, name: string, { type, coding }: Vec
   const kind = KINDS[type];
   const { sizeBytes } = NUMBER_KINDS[kind]!;
   if (bytes.length === 0 || bytes.length % sizeBytes !== 0)
-    throw new RowFault(`${name} holds ${bytes.length} bytes: each component of ${type} takes ${sizeBytes}`);
+    throw new RowFault(`${name} holds ${counted(bytes.length, 'byte')}: each component of ${type} takes ${sizeBytes}`);
   const { buffer, byteOffset, length } = bytes;
   const components = readerOf(kind, true)(Buffer.from(buffer, byteOffset, length), 0, length / sizeBytes);
   for (let i = 0; i < components.length; i++)

@@ -1,4 +1,6 @@
 /** Fits answers into a bounded size: long values are shortened with a mark, or left out, and the answer says so. */
+
+import { counted } from '../../shared/errors/counted.js';
 import { pieceOf, sizeOf } from './size.js';
 
 /**
@@ -112,7 +114,7 @@ export function shortened(value: unknown, bytes: number): unknown {
   if (sizeOf(value) <= bytes) return value;
   if (typeof value === 'string') {
     const piece = pieceOf(value, 0, Math.max(bytes - MARK_BYTES, 0));
-    return `${piece}…[${value.length - piece.length} more characters]`;
+    return `${piece}…[${counted(value.length - piece.length, 'more character')}]`;
   }
   if (Array.isArray(value)) {
     const kept = parts(
@@ -120,13 +122,13 @@ export function shortened(value: unknown, bytes: number): unknown {
       bytes,
     );
     const more = value.length - kept.length;
-    return [...kept.map(([, item]) => item), ...(more > 0 ? [`…[${more} more items]`] : [])];
+    return [...kept.map(([, item]) => item), ...(more > 0 ? [`…[${counted(more, 'more item')}]`] : [])];
   }
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
   const kept = parts(entries, bytes);
   const more = entries.length - kept.length;
-  return Object.fromEntries([...kept, ...(more > 0 ? [['…', `[${more} more keys]`] as const] : [])]);
+  return Object.fromEntries([...kept, ...(more > 0 ? [['…', `[${counted(more, 'more key')}]`] as const] : [])]);
 }
 
 type Entry = readonly [name: string, value: unknown];

@@ -10,6 +10,7 @@ import {
   verifyInclusion,
 } from '../../verifier/index.js';
 import '../../verifier/node/index.js';
+import { counted } from '../../shared/errors/counted.js';
 import { Refused, type ServiceClient } from '../service/serviceClient.js';
 import { instant, type Verdict } from '../verify/print.js';
 import { type CheckedReceipt, checkReceiptAlone, receiptOfEvent } from '../verify/receipts.js';
@@ -136,7 +137,7 @@ interface Asked {
 }
 
 const signedAt = ({ origin, size, timeMs }: Checkpoint): string =>
-  `${origin.project}/${origin.name}: ${size} events (with the first, which creates the collection), signed ${instant(timeMs)}`;
+  `${origin.project}/${origin.name}: ${counted(size, 'event')} (with the first, which creates the collection), signed ${instant(timeMs)}`;
 
 /** Checks an event from the signature of the log down to the record; the checkpoint comes from the service. */
 async function checkEvent(client: ServiceClient, asked: Asked, signer: string | undefined, checks: Checks) {
@@ -184,7 +185,7 @@ function checkpointOf(json: unknown, { collection, sequence, receipt }: Asked, s
   const checkpoint = verifyCheckpoint(json, signer);
   if (checkpoint.origin.name !== collection) throw new Error(`it is of the collection ${checkpoint.origin.name}`);
   if (checkpoint.size > BigInt(sequence)) return checkpoint;
-  const none = `the signed log of ${checkpoint.size} events has no event ${sequence}`;
+  const none = `the signed log of ${counted(checkpoint.size, 'event')} has no event ${sequence}`;
   // With a receipt, the event must have existed.
   throw receipt === undefined ? new Misused(none) : new Error(none);
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Alias, ListAliasesResponse } from '../../coordinator/contract/collections.js';
 import type { GetRecordsResponse, ListRecordsResponse } from '../../coordinator/contract/records.js';
+import { counted } from '../../shared/errors/counted.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import {
   collection,
@@ -245,7 +246,7 @@ const readField = defineTool({
     if (value === undefined || value === null)
       throw new Misused(`record ${found.id} has no ${field}`, 'record_not_found');
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    if (from > text.length) throw new Misused(`from is ${from}: the ${field} has ${text.length} characters`);
+    if (from > text.length) throw new Misused(`from is ${from}: the ${field} has ${counted(text.length, 'character')}`);
     const piece = pieceOf(text, from, PIECE_BYTES_MAX);
     const next = from + piece.length;
     return { id: found.id, field, piece, ...(next < text.length && { next }), total: text.length };

@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import { meantBy } from '../../coordinator/contract/spelling.js';
+import { counted } from '../../shared/errors/counted.js';
 import { ELEMENTS_MAX, elementsIn } from './size.js';
 
 /** A schema with one type, never a list of types. Only schemas of answers may lack `type`, which allows any value. */
@@ -195,5 +196,7 @@ function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string') return String(value);
-  return value.length > SHOWN_CHARS ? `a text of ${value.length} characters` : `the text ${JSON.stringify(value)}`;
+  return value.length > SHOWN_CHARS
+    ? `a text of ${counted(value.length, 'character')}`
+    : `the text ${JSON.stringify(value)}`;
 }

@@ -6,6 +6,7 @@
  */
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { LogAlarm, type LogEntry, toHex, verifyConsistency } from '../../verifier/index.js';
+import { counted } from '../terminal/line.js';
 
 /** A log at one size. */
 export interface SizeAndRoot {
@@ -114,7 +115,7 @@ function differenceIn(text: string, from: SizeAndRoot | null, to: SizeAndRoot): 
     ] as const;
     const [, logged] =
       other.find(([log, { size, root }]) => Number(log.size) !== size || toHex(log.root) !== root) ?? [];
-    return logged && `its first ${logged.size} events have another root`;
+    return logged && `its first ${counted(logged.size, 'event has', 'events have')} another root`;
   } catch (error) {
     return `the proof does not hold: ${(error as Error).message}`;
   }

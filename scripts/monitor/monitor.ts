@@ -13,7 +13,7 @@ import {
   type WholeAnswer,
   wholeAnswer,
 } from '../../verifier/index.js';
-import { grouped } from '../terminal/line.js';
+import { counted, grouped } from '../terminal/line.js';
 import { callersPath, readPolicy } from '../verify/files.js';
 import { type Answer, compare, type KeyHolder, type SizeAndRoot, type ToCompare, toCompare } from './comparison.js';
 import type { MonitorRequest } from './request.js';
@@ -72,7 +72,7 @@ export class Monitor {
     this.#assertMentioned(seen);
     const by = checkpoint.witnesses.map(({ name }) => name).join(', ');
     return [
-      `${grouped(checkpoint.size)} entries of ${checkpoint.origin}`,
+      `${counted(checkpoint.size, 'entry', 'entries')} of ${checkpoint.origin}`,
       `${grouped(entries.length)} new`,
       ...(compared === 0 ? [] : [`${grouped(compared)} compared`]),
       by === '' ? 'without cosignatures' : `cosigned by ${by}`,
@@ -105,7 +105,9 @@ export class Monitor {
     for (const [id, { timeMs, isDeleted }] of Object.entries(collections)) {
       const ageMs = now - Math.max(timeMs, countedMs);
       if (!isDeleted && ageMs > MENTIONED_WITHIN_MS)
-        throw new Error(`the log has not mentioned collection ${id} for ${Math.floor(ageMs / 60_000)} minutes`);
+        throw new Error(
+          `the log has not mentioned collection ${id} for ${counted(Math.floor(ageMs / 60_000), 'minute')}`,
+        );
     }
   }
 

@@ -5,7 +5,7 @@ import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { AnswerTooLong, type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
-import { printable, say } from '../terminal/line.js';
+import { counted, printable, say } from '../terminal/line.js';
 import type { ServiceTarget } from './target.js';
 
 /** Longest waits of a command for a service. */
@@ -79,7 +79,11 @@ export class ServiceClient {
       const waitedMs = systemClock.monotonicMs() - startMs;
       if (isLimited ? waitedMs + waitMs > limitedMs : waitedMs >= outageMs) throw atUrl(url, isLimited, error);
       if (!isLimited && !isReported) {
-        say('plain', 'waiting', `${url}: ${error.message}; it will be tried again for ${outageMs / 60_000} minutes`);
+        say(
+          'plain',
+          'waiting',
+          `${url}: ${error.message}; it will be tried again for ${counted(outageMs / 60_000, 'minute')}`,
+        );
         isReported = true;
       }
       await delay(Math.min(waitMs, (isLimited ? limitedMs : outageMs) - waitedMs));

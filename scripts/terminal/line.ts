@@ -35,3 +35,7 @@ export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** 1234567 → `1,234,567` */
 export const grouped = (value: number): string => value.toLocaleString('en-US');
+
+/** `1 event`, `2,000 events` */
+export const counted = (count: bigint | number, one: string, many = `${one}s`): string =>
+  `${grouped(Number(count))} ${Number(count) === 1 ? one : many}`;

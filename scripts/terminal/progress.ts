@@ -1,7 +1,7 @@
 /** Progress of long work: a bar on a terminal, a few plain lines elsewhere. */
 import { SingleBar } from 'cli-progress';
 import { systemClock } from '../../shared/clock.js';
-import { formatLine, grouped, say, seconds, takeLastLine } from './line.js';
+import { counted, formatLine, grouped, say, seconds, takeLastLine } from './line.js';
 
 export interface Progress {
   /** Adds `count` finished pieces. `total`: a newly known number of pieces. */
@@ -11,6 +11,9 @@ export interface Progress {
   /** Ends the bar of failed work: the terminal gets its cursor back. */
   abandon(): void;
 }
+
+/** The names of one piece and of several. */
+export type Unit = readonly [one: string, many: string];
 
 /** Without a terminal, a line is printed after each of so many parts. */
 const PLAIN_PARTS = 4;
@@ -23,7 +26,7 @@ const RATE_MIN = 10;
  * Shows the progress of `total` pieces of work; undefined for an unknown number. It is a bar on a terminal, and a few plain lines
  * elsewhere.
  */
-export function showProgress(name: string, total: number | undefined, unit: string): Progress {
+export function showProgress(name: string, total: number | undefined, unit: Unit): Progress {
   const startedMs = systemClock.monotonicMs();
   let done = 0;
   const shown = process.stderr.isTTY ? bar(name, total, unit) : plainLines(name, unit);
@@ -37,7 +40,7 @@ export function showProgress(name: string, total: number | undefined, unit: stri
       const elapsedMs = systemClock.monotonicMs() - startedMs;
       const perSecond = Math.round((done * 1000) / elapsedMs);
       const rate = elapsedMs > 0 && perSecond >= RATE_MIN ? `, ${grouped(perSecond)} a second` : '';
-      say('done', name, `${grouped(done)} ${unit} (${seconds(elapsedMs)}${rate})`);
+      say('done', name, `${counted(done, ...unit)} (${seconds(elapsedMs)}${rate})`);
     },
     abandon: () => shown.clear(),
   };
@@ -47,7 +50,7 @@ export function showProgress(name: string, total: number | undefined, unit: stri
 export async function withProgress<T>(
   name: string,
   total: number | undefined,
-  unit: string,
+  unit: Unit,
   work: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   const progress = showProgress(name, total, unit);
@@ -66,7 +69,7 @@ interface Shown {
   clear(): void;
 }
 
-function bar(name: string, total: number | undefined, unit: string): Shown {
+function bar(name: string, total: number | undefined, [, unit]: Unit): Shown {
   const format = (counted: string): string => formatLine('plain', name, counted);
   const single = new SingleBar({
     format: format(
@@ -92,7 +95,7 @@ function bar(name: string, total: number | undefined, unit: string): Shown {
     },
   };
 }
-function plainLines(name: string, unit: string): Shown {
+function plainLines(name: string, [, unit]: Unit): Shown {
   let parts = 0;
   let next = COUNTED_FIRST;
   return {

@@ -12,10 +12,10 @@ import {
   verifyLoggedAccess,
 } from '../../verifier/index.js';
 import { choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
-import { grouped } from '../terminal/line.js';
+import { counted, grouped } from '../terminal/line.js';
 import { assertNoOtherFile, callersPath, opened, readJson, readPolicy } from './files.js';
 import { titleOf } from './names.js';
-import { counted, print, type Verdict, worst } from './print.js';
+import { print, type Verdict, worst } from './print.js';
 import type { FileRequest } from './request.js';
 
 interface AccessSource {

@@ -8,9 +8,10 @@ import {
   signersOf,
   verifyErasure,
 } from '../../verifier/index.js';
+import { counted } from '../terminal/line.js';
 import { readJson, readPolicy } from './files.js';
 import { titleOf } from './names.js';
-import { counted, instant, print, type Verdict, worst } from './print.js';
+import { instant, print, type Verdict, worst } from './print.js';
 import { attempt } from './proofs.js';
 import type { FileRequest } from './request.js';
 
@@ -54,7 +55,7 @@ function printCollection({ checkpoint, log, shred, contents }: ErasedCollection)
   print('done', 'contents', `${counted(contents.length, 'event')} of ${counted(records, 'record')}`);
   for (const content of contents.slice(0, LISTED)) print('plain', '', contentText(content));
   if (contents.length > LISTED) print('plain', '', `and ${counted(contents.length - LISTED, 'event')} more`);
-  print('done', 'checkpoint', `${checkpoint.size} events, ${instant(checkpoint.timeMs)}`);
+  print('done', 'checkpoint', `${counted(checkpoint.size, 'event')}, ${instant(checkpoint.timeMs)}`);
   if (log !== undefined) print('done', 'service log', `entry ${log.index} of the ${log.size} of ${log.origin}`);
   for (const { name, timeSecs } of log?.witnesses ?? [])
     print('done', 'cosigned by', `${name}, ${instant(BigInt(timeSecs) * 1000n)}`);

@@ -20,22 +20,13 @@ import {
   readFolderCatalog,
   readFolderReached,
 } from '../../verifier/node/index.js';
+import { counted } from '../terminal/line.js';
 import { showProgress } from '../terminal/progress.js';
 import { certificatesIn } from './erasures.js';
 import { assertNoOtherFile, callersPath, opened, readJson } from './files.js';
 import { holdAsked, isSameName, type Named, printOtherName, titleOf } from './names.js';
 import { loginFrom, withLoginAdvice } from './natsLogin.js';
-import {
-  counted,
-  instant,
-  print,
-  printAlteration,
-  printLog,
-  printRefusal,
-  printSigner,
-  type Verdict,
-  worst,
-} from './print.js';
+import { instant, print, printAlteration, printLog, printRefusal, printSigner, type Verdict, worst } from './print.js';
 import type { ClaimFiles, FileRequest, StreamRequest } from './request.js';
 
 const MEBIBYTE = 1 << 20;
@@ -58,7 +49,7 @@ export async function checkExportFile({ file, ...files }: FileRequest): Promise<
     if (served !== undefined) print('plain', '', served);
     const verdicts: Verdict[] = [];
     if (checkpoint !== undefined) {
-      print('done', 'checkpoint', `${checkpoint.size} events, signed ${instant(checkpoint.timeMs)}`);
+      print('done', 'checkpoint', `${counted(checkpoint.size, 'event')}, signed ${instant(checkpoint.timeMs)}`);
       verdicts.push(printSigner(checkpoint.publicKey, files.key));
     }
     const names = genesis === undefined ? [] : [namesOf(genesis)];
@@ -153,7 +144,7 @@ async function readClaims({ receipts, checkpoints, erasures, key }: ClaimFiles):
 
 async function replayed(source: FrameSource, { watches, onEvent }: Claims): Promise<LogReport> {
   if (source.sizeBytes < SHOWN_FROM_BYTES) return verifyLog(source, { watches, onEvent });
-  const progress = showProgress('replaying', Math.floor(source.sizeBytes / MEBIBYTE), 'MiB');
+  const progress = showProgress('replaying', Math.floor(source.sizeBytes / MEBIBYTE), ['MiB', 'MiB']);
   let doneBytes = 0;
   const onProgress = (bytes: number): void => {
     const shown = Math.floor(doneBytes / MEBIBYTE);

@@ -9,7 +9,7 @@ import {
   type Refusal,
   toHex,
 } from '../../verifier/index.js';
-import { formatLine, grouped, printable, type Sign } from '../terminal/line.js';
+import { counted, formatLine, grouped, printable, type Sign } from '../terminal/line.js';
 
 /**
  * The result of a check. For the last two everything agrees. `unknownSigner`: no key was given that must have signed it.
@@ -35,9 +35,6 @@ export const instant = (ms: bigint): string => {
   const date = new Date(Number(ms));
   return Number.isNaN(date.getTime()) ? `${ms} ms` : date.toISOString();
 };
-
-export const counted = (count: bigint | number, one: string, many = `${one}s`): string =>
-  `${grouped(Number(count))} ${Number(count) === 1 ? one : many}`;
 
 const placeText = ({ name, message, byte }: Place): string =>
   message === undefined ? `byte ${grouped(byte)} of ${name}` : `message ${message} of ${name}, byte ${grouped(byte)}`;

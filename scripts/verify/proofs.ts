@@ -12,6 +12,7 @@ import {
   verifyInclusion,
   verifyLogged,
 } from '../../verifier/index.js';
+import { counted } from '../terminal/line.js';
 import { readJson, readPolicy } from './files.js';
 import { type Asked, holdAsked, isSameName, printOtherName, titleOf } from './names.js';
 import { instant, print, printSigner, type Verdict, worst } from './print.js';
@@ -57,7 +58,7 @@ export async function checkInclusion({ file, ...files }: FileRequest): Promise<V
   return attempt('inclusion', () => {
     const inclusion = verifyInclusion(json);
     const { sequence, log, chainHead: head } = inclusion;
-    print('done', 'inclusion', `event ${sequence} is in the log of ${log.size} events with this root`);
+    print('done', 'inclusion', `event ${sequence} is in the log of ${counted(log.size, 'event')} with this root`);
     print('plain', 'log root', toHex(log.root));
     print('plain', 'chain head', `${toHex(head)} after the event`);
     const signed = checkpoints.map((checkpoint) => signedBy(checkpoint, trust));
@@ -77,7 +78,12 @@ export async function checkConsistency({ file, ...files }: FileRequest): Promise
   return attempt('consistency', () => {
     const { from, to } = verifyConsistency(json);
     if (from.size === 0n) print('warning', 'consistency', 'every log begins with the empty one: this proves nothing');
-    else print('done', 'consistency', `the log of ${to.size} events begins with all ${from.size} of the earlier one`);
+    else
+      print(
+        'done',
+        'consistency',
+        `the log of ${counted(to.size, 'event')} begins with all ${from.size} of the earlier one`,
+      );
     print('plain', 'earlier root', toHex(from.root));
     print('plain', 'later root', toHex(to.root));
     const signed = checkpoints.map((json) => signedBy(json, trust));
@@ -113,13 +119,13 @@ function holdRecordName(record: unknown, checkpoints: readonly Checkpoint[]): Ve
 function holdAgainst(signed: Signed, trust: Trust, logs: readonly LogAt[]): Verdict {
   const { checkpoint } = signed;
   if (!logs.some(({ size, root }) => size === checkpoint.size && toHex(root) === checkpoint.root))
-    throw new Error(`the checkpoint of ${checkpoint.size} events is not of a log in the proof`);
+    throw new Error(`the checkpoint of ${counted(checkpoint.size, 'event')} is not of a log in the proof`);
   return printCheckpoint(signed, trust);
 }
 
 function printCheckpoint({ checkpoint, log }: Signed, { key }: Trust): Verdict {
   const { origin, size, timeMs, publicKey, ...hashes } = checkpoint;
-  print('done', 'checkpoint', `${titleOf(origin)}: ${size} events, ${instant(timeMs)}`);
+  print('done', 'checkpoint', `${titleOf(origin)}: ${counted(size, 'event')}, ${instant(timeMs)}`);
   print('plain', 'log root', hashes.root);
   print('plain', 'chain head', hashes.chainHead);
   print('plain', 'state hash', hashes.stateHash);

@@ -23,6 +23,7 @@ import {
   toBase64,
   type VerifierKey,
 } from '../../verifier/index.js';
+import { counted } from '../terminal/line.js';
 
 /** Called with each checkpoint that the log has signed and that contradicts a seen one: `note` is evidence. */
 export type RefusalListener = (reason: string, note: string) => void;
@@ -99,13 +100,13 @@ export class Witness {
     const kept = this.#seen.get(head.origin);
     const seen = kept === undefined ? NOTHING_SEEN : parseTreeHead(parseNote(kept).text);
     const isFork = head.size === seen.size && toBase64(head.root) !== toBase64(seen.root);
-    const entries = `${head.origin}: ${head.size} entries are offered`;
+    const entries = `${head.origin}: ${counted(head.size, 'entry is', 'entries are')} offered`;
     if (head.size < seen.size) this.parts.onRefused(`${entries}, but ${seen.size} were seen before`, text);
     if (isFork) this.parts.onRefused(`${entries}, and they differ from those seen before`, text);
     if (old !== seen.size) return { status: 409, body: `${seen.size}\n`, contentType: 'text/x.tlog.size' };
     if (isFork || !isConsistent(seen, head, proof)) {
       if (!isFork) this.parts.onRefused(`${entries} that do not continue the ${seen.size} seen before`, text);
-      return refusal(422, `the checkpoint does not continue the one of ${seen.size} entries`);
+      return refusal(422, `the checkpoint does not continue the one of ${counted(seen.size, 'entry', 'entries')}`);
     }
     const signature = this.#cosigned(note.text);
     const signatures = [...signaturesBy(note, log).slice(0, 1), signature];

@@ -6,6 +6,7 @@
  * ```
  */
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import { refusal, type VouchError } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { toHex } from '../../shared/hashing/hash.js';
@@ -336,7 +337,8 @@ export class AccessLog {
   /** The error of a reading that met a frame after `found` entries instead of `size`. */
   async #gap(open: OpenLog, size: number, found: number): Promise<Error> {
     open.begin = await this.#beginOf(open.log);
-    if (open.begin.size < found || found <= size) return this.#damaged(`after ${size} entries come ${found}`);
+    if (open.begin.size < found || found <= size)
+      return this.#damaged(`after ${counted(size, 'entry', 'entries')} come ${found}`);
     this.#places.forgetUpTo(found + 1);
     return new Trimmed();
   }

@@ -1,5 +1,6 @@
 /** Searches past states of one collection: finds the requested state, and chooses where to search it. */
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import type { EventLog } from '../../shared/log/eventLog.js';
@@ -141,7 +142,7 @@ export class CollectionAsOf {
     if (asOf.logIndex > sequence)
       throw new VouchError(
         'validation_error',
-        `as_of_log_index is ${asOf.logIndex}, and the collection has ${sequence} events`,
+        `as_of_log_index is ${asOf.logIndex}, and the collection has ${counted(sequence, 'event')}`,
       );
     return asOf.logIndex;
   }

@@ -3,6 +3,7 @@
  * as full, all shards give back their unused grants.
  */
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -123,7 +124,7 @@ export class Quota {
         else if (used !== 'all') await this.reservations.lower(project, id, used);
       }
     });
-    if (unknown > 0) throw unavailable(`the use of ${unknown} collections is not known yet; retry shortly`);
+    if (unknown > 0) throw unavailable(`the use of ${counted(unknown, 'collection')} is not known yet; retry shortly`);
   }
 
   /** Yields the project's collections of this shard, as of each step. */

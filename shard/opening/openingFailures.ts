@@ -3,6 +3,7 @@
  * `shared/registry/openings.ts`.
  */
 import type { Bucket, Change } from '../../shared/bucket/bucket.js';
+import { counted } from '../../shared/errors/counted.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { commandText } from '../../shared/process/commandText.js';
@@ -51,7 +52,7 @@ export class OpeningFailures {
   quarantineOf(collectionId: number): string | undefined {
     const failures = this.#failed.get(collectionId)?.failures ?? [];
     if (!isQuarantined(failures)) return undefined;
-    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run ${commandText('keys', `release ${collectionId}`)}`;
+    return `its opening stopped a shard ${counted(failures.length, 'time')}, the last time ${instant(failures)}; to open it again, run ${commandText('keys', `release ${collectionId}`)}`;
   }
 
   /** Adds a failure, and logs it if it was not known. */

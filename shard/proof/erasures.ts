@@ -1,6 +1,7 @@
 /** Statements about contents that a shred has erased, and their proofs; see `docs/formats/erasure.md`. */
 
 import type { Clock } from '../../shared/clock.js';
+import { counted } from '../../shared/errors/counted.js';
 import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { ERASED_CONTENTS_MAX } from '../../shared/limits.js';
@@ -124,7 +125,7 @@ export class Erasures {
     const sequence = this.collection.state.encrypted.erasures.shredOf(keyId);
     if (sequence !== undefined && sequence < size) return sequence;
     throw unavailable(
-      `the log of ${size} events of collection ${this.collection.config.name} does not state the shred yet`,
+      `the log of ${counted(size, 'event')} of collection ${this.collection.config.name} does not state the shred yet`,
     );
   }
 
@@ -148,7 +149,7 @@ export class Erasures {
   ): Promise<ErasureResults['erasureProofs']> {
     this.#assertSize(size);
     if (sequences.length !== recordIds.length || sequences.some((sequence) => sequence >= size))
-      throw new VouchError('validation_error', `these are not contents of a log of ${size} events`);
+      throw new VouchError('validation_error', `these are not contents of a log of ${counted(size, 'event')}`);
     const { tree, versions } = this.collection.state;
     const past = tree.pastTree(versions.recordsAt(size - 1), size - 1);
     const proofs: Uint8Array[] = [];
@@ -164,7 +165,10 @@ export class Erasures {
   #assertSize(size: number): void {
     const { nextSequence } = this.collection.journal.history.end;
     if (size < 1 || size > nextSequence)
-      throw new VouchError('validation_error', `a log of ${size} events is asked for; this one has ${nextSequence}`);
+      throw new VouchError(
+        'validation_error',
+        `a log of ${counted(size, 'event')} is asked for; this one has ${nextSequence}`,
+      );
   }
 
   /** Returns the record in the state after `size` events. Null if event `sequence` did not write its content, or it was changed later. */

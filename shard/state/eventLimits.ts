@@ -3,6 +3,7 @@
  * imported frames. Replay, followers and verification check no sizes, so a log still opens after a limit was lowered.
  */
 import { isUtf8 } from 'node:buffer';
+import { counted } from '../../shared/errors/counted.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import type { InsertBatchCall } from '../../shared/protocol/writes.js';
@@ -46,19 +47,23 @@ export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): vo
   if (count > limits.batchVectors) throw refused(`the batch has ${count} vectors; ${allowed('batchVectors', limits)}`);
   for (const [name, list] of Object.entries({ tags, metadata, texts, requestIds, externalIds, expiresAtMs }))
     if (list != null && list.length !== count)
-      throw refused(`the batch has ${count} vectors and ${list.length} entries of ${name}`);
+      throw refused(
+        `the batch has ${counted(count, 'vector')} and ${counted(list.length, 'entry', 'entries')} of ${name}`,
+      );
 }
 
 /** Throws `validation_error` if a list of keys does not have one entry per vector. */
 export function assertListed(keyIds: readonly unknown[] | undefined, count: number): void {
   if (keyIds !== undefined && keyIds.length !== count)
-    throw refused(`the batch has ${count} vectors and ${keyIds.length} entries of keyIds`);
+    throw refused(
+      `the batch has ${counted(count, 'vector')} and ${counted(keyIds.length, 'entry', 'entries')} of keyIds`,
+    );
 }
 
 /** Throws `validation_error` if the request id has another length. */
 export function assertRequestId(requestId: Uint8Array): void {
   if (requestId.length !== REQUEST_ID_BYTES)
-    throw refused(`a request id has ${requestId.length} bytes; it must have ${REQUEST_ID_BYTES}`);
+    throw refused(`a request id has ${counted(requestId.length, 'byte')}; it must have ${REQUEST_ID_BYTES}`);
 }
 
 function assertWithin(limit: keyof EventLimits, sizeBytes: number, limits: EventLimits, subject: string): void {

@@ -2,6 +2,8 @@
  * The last event of each record in a commit in progress. Few writes ask for it, so it is looked up in the events on demand: the
  * others pay nothing.
  */
+
+import { counted } from '../../shared/errors/counted.js';
 import { refusal, VouchError } from '../../shared/errors/errors.js';
 import { type AuditReads, type Event, isUnderKey } from '../../shared/log/event.js';
 import { type AccessChange, READ_AUDITS } from '../../shared/model/readAudit.js';
@@ -60,7 +62,10 @@ export class PlannedChanges {
   assertLogged(since: number): void {
     const sequence = this.firstSequence + this.events.length - 1;
     if (since > sequence)
-      throw new VouchError('validation_error', `if_log_index is ${since}, and the collection has ${sequence} events`);
+      throw new VouchError(
+        'validation_error',
+        `if_log_index is ${since}, and the collection has ${counted(sequence, 'event')}`,
+      );
   }
 
   /** Returns the metadata that the commit gives the record; undefined if it gives none. */

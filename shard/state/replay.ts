@@ -1,5 +1,6 @@
 /** Checks of a stored frame around its application, to the present state or to a past one, and the hashes before it. */
 
+import { counted } from '../../shared/errors/counted.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
 import { type LogEnd, nextChainHead } from '../../shared/log/chain.js';
@@ -59,7 +60,9 @@ export function configHashIn(frame: Frame, config: CollectionConfig): Uint8Array
 /** Throws Damaged if the state after the whole frame has another number of live records than the frame states. */
 export function assertLiveRecords({ liveRecords }: CollectionState, { header }: Frame, position: Position): void {
   if (liveRecords !== header.liveRecords)
-    throw new Damaged(`frame at ${position}: states ${header.liveRecords} live records where there are ${liveRecords}`);
+    throw new Damaged(
+      `frame at ${position}: states ${counted(header.liveRecords, 'live record')} where there are ${liveRecords}`,
+    );
 }
 
 /** Returns the hash of the genesis event of the collection's log. */

@@ -31,7 +31,7 @@ export const ERRORS = {
     meaning: "the vector's length is not the collection's dimension",
     remedy: 'send vectors of that dimension',
     messages: {
-      vector: '{path} has {components} components; collection {collection} has dimension {dimension}',
+      vector: '{path} has {components}; collection {collection} has dimension {dimension}',
       uneven: '$.batch[{at}] is not as long as $.batch[0]',
       write: 'the collection has dimension {dimension}',
     },

@@ -139,7 +139,7 @@ describe('a store of LangChain.js', () => {
     await at.rw.post('/v1/records', { collection: 'born', values: [0, 0, 0], text: 'zeros' });
     const folder = newFolder();
     const output = await succeeded(runStoreExport(at, 'born', folder));
-    expect(output).to.match(/^! left out +1 records of zeros without text and metadata, as encrypted ones are$/m);
+    expect(output).to.match(/^! left out +1 record of zeros without text and metadata, as encrypted ones are$/m);
     expect(output).to.match(/^✔ folder +store-\d+: 1,498 documents, compared by l2$/m);
     expect(await readdir(folder)).to.have.members(['args.json', 'docstore.json', 'hnswlib.index']);
 
@@ -197,7 +197,7 @@ describe('a store of LangChain.js', () => {
     await succeeded(runStoreExport(at, 'empty', newFolder()));
     await at.rw.post('/v1/records', { collection: 'empty', values: [0, 0], tag: 7 });
     const folder = newFolder();
-    expect(await succeeded(runStoreExport(at, 'empty', folder))).to.match(/^! left out +1 records of zeros without/m);
+    expect(await succeeded(runStoreExport(at, 'empty', folder))).to.match(/^! left out +1 record of zeros without/m);
     const store = await HNSWLib.load(folder, EMBEDDINGS);
     expect(store.index.getCurrentCount()).to.equal(0);
     await store.addVectors([[1, 2]], [{ pageContent: 'first', metadata: {} }]);

@@ -122,7 +122,7 @@ describe('npm run load', () => {
     for (let round = 0; round < 2; round++) {
       const output = await succeeded(runLoadOf(at, pieces, 'piped', ['--create', '--format', 'jsonl']));
       expect(output).to.match(
-        /^[✔!] collection +piped: 1,500 records are in it(?:$|; 1,500 of 1,500 rows were loaded before)/m,
+        /^[✔!] collection +piped: 1,500 records are in it(?:$|; 1,500 of 1,500 rows had been loaded before)/m,
       );
       expect(await counts()).to.deep.equal({ piped: 1_500 });
     }
@@ -215,7 +215,7 @@ describe('npm run load', () => {
     ];
     const path = await file('jsonl', lines.join('\n'));
     expect(await refusalOf(at, path, 'fit', ['--create'])).to.match(
-      /^✘ load +row 2: its vector has 1 components, those of the collection 2; --rejects FILE writes such rows there/m,
+      /^✘ load +row 2: its vector has 1 component, those of the collection 2; --rejects FILE writes such rows there/m,
     );
     expect(await counts(), 'the rows before it stay').to.deep.equal({ fit: 1 });
     const rejects = join(rig.folder, 'rejects.jsonl');

@@ -124,7 +124,7 @@ describe('the end of npm run load', () => {
     await rm(`${path}.gone.progress`);
     await at.rw.post('/v1/records/delete', { collection: 'gone', ids: [2] });
     expect(lastLine(await succeeded(runLoad(at, path, 'gone')))).to.match(
-      /^! collection +gone: 1 records are in it; 2 of 2 rows were loaded before and are not inserted again/,
+      /^! collection +gone: 1 record is in it; 2 of 2 rows had been loaded before, and no such row is inserted again/,
     );
   });
 
@@ -178,8 +178,8 @@ describe('the end of npm run load', () => {
       );
       const rejects = join(rig.folder, 'pg.rejects');
       const output = await succeeded(load('firstbad', ['--create', '--rejects', rejects]));
-      expect(lastLine(output)).to.match(/^✔ collection +moved: 1 records are in it$/);
-      expect(output).to.match(/^! rejected +1 rows do not fit/m);
+      expect(lastLine(output)).to.match(/^✔ collection +moved: 1 record is in it$/);
+      expect(output).to.match(/^! rejected +1 row does not fit/m);
     } finally {
       await server.stop();
       await db.close();

@@ -87,7 +87,7 @@ describe('rows of npm run load', () => {
     await succeeded(load(['--create']));
     await at.rw.post('/v1/records/delete', { collection: 'again', ids: [2] });
     expect(lastLine(await succeeded(load([])))).to.match(
-      /^! collection +again: 2 records are in it; 3 of 3 rows were loaded before and are not inserted again, even if their records were deleted since: without a progress file --again inserts all$/,
+      /^! collection +again: 2 records are in it; 3 of 3 rows had been loaded before, and no such row is inserted again, even if its record was deleted since: without a progress file --again inserts all$/,
     );
     expect(lastLine(await succeeded(load(['--again'])))).to.match(/^✔ collection +again: 5 records are in it$/);
     const usage = load(['--again', '--id', 'id']);
@@ -112,7 +112,7 @@ describe('rows of npm run load', () => {
       const output = await succeeded(runLoad(at, path, 'two', ['--rejects', second]));
       expect(output).to.match(new RegExp(`^! rejected +${row / 2} rows do not fit: .*second.rejects says why$`, 'm'));
       expect(output).to.match(
-        /^! rejected +1 rows before them do not fit: the file of an earlier --rejects says why$/m,
+        /^! rejected +1 row before them does not fit: the file of an earlier --rejects says why$/m,
       );
       await appendFile(path, '{"vector":5}\n');
     }
@@ -163,7 +163,7 @@ describe('rows of npm run load', () => {
     expect(await refusalOf(at, path, 'old')).to.match(refusal);
     await rm(`${path}.old.progress`);
     expect(await succeeded(runLoad(at, path, 'old'))).to.match(
-      /old: 6 records are in it; 2 of 3 rows were loaded before/,
+      /old: 6 records are in it; 2 of 3 rows had been loaded before/,
     );
   });
 });

@@ -145,7 +145,7 @@ inBothModesAndThroughClient('a write with if_log_index', ROUTES, (service) => {
     answered(await upsert(['a']));
     for (const if_log_index of [2, 10 ** 9]) {
       expect(refused(await patch(1, {}, if_log_index), 400, 'validation_error')).to.match(
-        /the collection has 1 events$/,
+        /the collection has 1 event$/,
       );
       refused(await upsert(['a'], { if_log_index }), 400, 'validation_error');
       refused(await upsert(['b'], { if_log_index }), 400, 'validation_error');
@@ -154,7 +154,7 @@ inBothModesAndThroughClient('a write with if_log_index', ROUTES, (service) => {
       for (const path of ['/v1/records/delete', '/v1/records/metadata']) {
         const merge = path.endsWith('metadata') ? { merge: { n: 1 } } : {};
         expect(refused(await post(path, { ...of, ...merge, if_log_index: 2 }), 400, 'validation_error')).to.match(
-          /the collection has 1 events$/,
+          /the collection has 1 event$/,
         );
       }
     for (const if_log_index of [-1, 1.5, '3', true, {}])

@@ -51,7 +51,7 @@ async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Pro
   for (const { target } of chosen) {
     if (isEnding()) return;
     const startMs = systemClock.monotonicMs();
-    const progress = showProgress(target.name, eachSecs, 'seconds');
+    const progress = showProgress(target.name, eachSecs, ['second', 'seconds']);
     let shownSecs = 0;
     const { cases, refused, taken } = await fuzz(target, {
       seed,

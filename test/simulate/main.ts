@@ -56,7 +56,10 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
   say('plain', 'simulate', `${grouped(orders.length)} clusters from seed ${options.seed} on`);
   const sum = { clusters: 0, simulatedMs: 0, events: 0, calls: 0, failed: 0 };
   const faults = new Map<string, number>();
-  const progress = showProgress('simulate', Math.ceil(totalMs / MS_PER_MINUTE), 'simulated minutes');
+  const progress = showProgress('simulate', Math.ceil(totalMs / MS_PER_MINUTE), [
+    'simulated minute',
+    'simulated minutes',
+  ]);
   let next = 0;
   let shownMinutes = 0;
   const work = async (child: Child): Promise<void> => {

@@ -130,6 +130,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'events.ts',
       'actor.ts',
       'reading.ts',
+      'counted.ts',
       'bytes.ts',
     ],
   ],

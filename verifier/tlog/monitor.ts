@@ -3,6 +3,7 @@
  * collection are possible. The caller keeps the state between visits: a few hashes, and the last state of each collection.
  */
 import { equal, fromHex, toHex } from '../bytes.js';
+import { counted } from '../counted.js';
 import {
   type AccessLogEntry,
   type CensusEntry,
@@ -85,7 +86,7 @@ export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog 
   const evidence = seen === undefined ? [note] : [seen.checkpoint, note];
   if (checkpoint.size < frontier.size)
     throw new LogAlarm(
-      `the log had ${frontier.size} entries and has ${checkpoint.size}: its end was cut off`,
+      `the log had ${counted(frontier.size, 'entry', 'entries')} and has ${checkpoint.size}: its end was cut off`,
       evidence,
     );
   const fresh = await entriesFrom(read, frontier.size, checkpoint.size);
@@ -93,8 +94,8 @@ export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog 
   if (!equal(frontier.root(), checkpoint.root))
     throw new LogAlarm(
       fresh.length === 0
-        ? `the log has signed two histories of ${checkpoint.size} entries`
-        : `the signed checkpoint of ${checkpoint.size} entries does not fit the entries seen before and those served since`,
+        ? `the log has signed two histories of ${counted(checkpoint.size, 'entry', 'entries')}`
+        : `the signed checkpoint of ${counted(checkpoint.size, 'entry', 'entries')} does not fit the entries seen before and those served since`,
       evidence,
     );
   const log = new SaidOfCollections(seen, evidence);
@@ -141,7 +142,8 @@ async function entriesFrom(read: ReadLogFile, from: number, size: number): Promi
     const index = Math.floor(at / TILE_WIDTH);
     const width = tileWidth(size, 'entries', index);
     const bundle = entriesIn(await read(tilePath({ level: 'entries', index, width })));
-    if (bundle.length !== width) throw new Error(`bundle ${index} has ${bundle.length} entries instead of ${width}`);
+    if (bundle.length !== width)
+      throw new Error(`bundle ${index} has ${counted(bundle.length, 'entry', 'entries')} instead of ${width}`);
     found.push(...bundle.slice(at - index * TILE_WIDTH));
   }
   return found;
@@ -204,7 +206,7 @@ class SaidOfCollections {
     if (missing.length === 0 && present !== this.#living)
       throw this.#alarm(
         index,
-        `the service says that it has ${present} collections, and the log has ${this.#living} that were not deleted`,
+        `the service says that it has ${counted(present, 'collection')}, and the log has ${this.#living} that were not deleted`,
       );
     this.census = { timeMs, missing };
   }
@@ -232,13 +234,15 @@ function contradiction(before: SeenCollection, entry: CollectionEntry): string |
 /** Why an access log contradicts its earlier entry; undefined if it does not. */
 function rewritten(before: SeenAccess, { size, root, timeMs }: SeenAccess): string | undefined {
   if (timeMs < before.timeMs) return `time ran backwards, from ${before.timeMs} to ${timeMs} ms`;
-  if (size < before.size) return `it had ${before.size} entries and has ${size}`;
-  return size === before.size && root !== before.root ? `its ${size} entries have another root than before` : undefined;
+  if (size < before.size) return `it had ${counted(before.size, 'entry', 'entries')} and has ${size}`;
+  return size === before.size && root !== before.root
+    ? `its ${counted(size, 'entry has', 'entries have')} another root than before`
+    : undefined;
 }
 
 function shrunk(before: SeenCollection, { size, root }: CheckpointEntry): string | undefined {
-  if (size < before.size) return `its log had ${before.size} events and has ${size}`;
+  if (size < before.size) return `its log had ${counted(before.size, 'event')} and has ${size}`;
   return size === before.size && root !== before.root
-    ? `its log of ${size} events has another root than before`
+    ? `its log of ${counted(size, 'event')} has another root than before`
     : undefined;
 }

@@ -4,6 +4,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concat, equal, toHex, toUtf8, u8 } from '../bytes.js';
+import { counted } from '../counted.js';
 import { isSigned, weaknessOf } from '../ed25519.js';
 import { fromBase64, toBase64 } from './base64.js';
 
@@ -73,7 +74,8 @@ export function parseVerifierKey(text: string): VerifierKey {
       `its signatures are of type ${type}; known are ${ED25519} (Ed25519) and ${COSIGNATURE} (cosignature/v1)`,
     );
   const publicKey = bytes.slice(1);
-  if (publicKey.length !== PUBLIC_KEY_BYTES) throw refuse(`its key has ${publicKey.length} bytes instead of 32`);
+  if (publicKey.length !== PUBLIC_KEY_BYTES)
+    throw refuse(`its key has ${counted(publicKey.length, 'byte')} instead of 32`);
   const weakness = weaknessOf(publicKey);
   if (weakness !== undefined) throw refuse(weakness);
   if (!isKeyName(name)) throw refuse('its name has a blank');

@@ -2,6 +2,8 @@
  * Trust policies of transparency logs (c2sp.org/tlog-policy): the logs and witnesses that a reader knows, and the quorum that must
  * have cosigned a checkpoint.
  */
+
+import { counted } from '../counted.js';
 import {
   COSIGNATURE,
   ED25519,
@@ -171,7 +173,9 @@ export function verifyTreeHead(note: string, policy: Policy): TrustedCheckpoint 
   const names = witnesses.map(({ name }) => name);
   if (!isQuorum(policy, new Set(names))) {
     const by = names.length === 0 ? 'no witness of the policy' : `only ${names.join(', ')}`;
-    throw new Error(`${by} cosigned the checkpoint of ${head.size} entries, and its quorum is ${policy.quorum}`);
+    throw new Error(
+      `${by} cosigned the checkpoint of ${counted(head.size, 'entry', 'entries')}, and its quorum is ${policy.quorum}`,
+    );
   }
   return { ...head, log, witnesses };
 }

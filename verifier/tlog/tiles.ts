@@ -1,4 +1,6 @@
 /** Tiles and entry bundles of transparency logs (c2sp.org/tlog-tiles): their paths and contents. */
+
+import { counted } from '../counted.js';
 import { HASH_BYTES, nodeHash } from './merkle.js';
 
 /** Hashes in a full tile, and entries in a full bundle. */
@@ -129,7 +131,7 @@ export class TileTree {
   async #fetch(name: TileName, path: string): Promise<Uint8Array> {
     const bytes = await this.fetchTile(name);
     if (bytes.length !== name.width * HASH_BYTES)
-      throw new Error(`${path} has ${bytes.length} bytes instead of ${name.width * HASH_BYTES}`);
+      throw new Error(`${path} has ${counted(bytes.length, 'byte')} instead of ${name.width * HASH_BYTES}`);
     return bytes;
   }
 }

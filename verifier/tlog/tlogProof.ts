@@ -1,5 +1,6 @@
 /** Proofs that an entry is in a log, with the log's checkpoint (c2sp.org/tlog-proof). */
 import { equal } from '../bytes.js';
+import { counted } from '../counted.js';
 import { fromBase64, toBase64 } from './base64.js';
 import { HASH_BYTES, leafHash, rootFromPath } from './merkle.js';
 import { type Policy, type TrustedCheckpoint, verifyTreeHead } from './policy.js';
@@ -46,6 +47,8 @@ export function verifyTlogProof(
   const head = verifyTreeHead(checkpoint, policy);
   const root = rootFromPath(leafHash(entry), index, head.size, path);
   if (root === undefined || !equal(root, head.root))
-    throw new Error(`the entry is not number ${index} of the ${head.size} entries of ${head.origin}`);
+    throw new Error(
+      `the entry is not number ${index} of the ${counted(head.size, 'entry', 'entries')} of ${head.origin}`,
+    );
   return { ...head, index };
 }

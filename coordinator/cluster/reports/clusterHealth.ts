@@ -3,6 +3,7 @@
 import type { Config } from '../../../config/config.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { Clock } from '../../../shared/clock.js';
+import { counted } from '../../../shared/errors/counted.js';
 import type { Readings } from '../../../shared/metrics/metrics.js';
 import type { Damage } from '../../../shared/model/damage.js';
 import type { Platform } from '../../../shared/platform/platform.js';
@@ -70,7 +71,7 @@ export class ClusterHealth {
         this.#otherVersions(shards) ??
         (unserved === 0
           ? (this.#storeLoss() ?? this.#fullness(shards))
-          : `${unserved} of ${this.cluster.catalog.size} collections have no live owner`),
+          : `${unserved} of ${counted(this.cluster.catalog.size, 'collection')} ${unserved === 1 ? 'has' : 'have'} no live owner`),
       damages,
     };
   }

@@ -1,6 +1,6 @@
 /** Chapter of the demo: two collections are made and filled with digits. */
 import { quantise } from '../../../shared/fixedPoint.js';
-import { grouped } from '../../terminal/line.js';
+import { counted } from '../../terminal/line.js';
 import { type Progress, withProgress } from '../../terminal/progress.js';
 import { DIMENSION, type Digit } from '../digits.js';
 import type { Stored } from '../nearest.js';
@@ -22,7 +22,7 @@ export async function load(tour: Tour): Promise<Loaded> {
     const wanted = { name, dimension: DIMENSION, metric: 'squared_l2' } as const;
     ids.push((await vouch.createCollection(wanted, options)).id);
   }
-  const stored = await withProgress('loading', even.length + odd.length, 'digits', (progress) =>
+  const stored = await withProgress('loading', even.length + odd.length, ['digit', 'digits'], (progress) =>
     Promise.all([fill(tour, 'even', even, progress), fill(tour, 'odd', odd, progress)]),
   );
 
@@ -31,8 +31,8 @@ export async function load(tour: Tour): Promise<Loaded> {
   const shards = ids.map((id) => owners.get(id));
   for (const [at, { name, vectors }] of stored.entries()) {
     const count = collections.find((collection) => collection.name === name)?.recordCount;
-    expect(count === vectors.size, `${name} should hold ${vectors.size} records and holds ${count}`);
-    fact('done', name, `${grouped(count)} records, on shard ${shards[at]}`);
+    expect(count === vectors.size, `${name} should hold ${counted(vectors.size, 'record')} and holds ${count}`);
+    fact('done', name, `${counted(count, 'record')}, on shard ${shards[at]}`);
   }
   gap();
   const [shardOfEven, shardOfOdd] = shards;

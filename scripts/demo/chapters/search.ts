@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MultiSearchResponse } from '../../../client/index.js';
 import { systemClock } from '../../../shared/clock.js';
-import { grouped } from '../../terminal/line.js';
+import { counted } from '../../terminal/line.js';
 import type { Digit } from '../digits.js';
 import { type Hit, nearest, type Stored } from '../nearest.js';
 import { captionedLines, pictureLines } from '../pictures.js';
@@ -67,7 +67,7 @@ async function checkAndTime(ask: () => Promise<Hit[]>, stored: readonly Stored[]
   fact(
     'done',
     'time',
-    `${durationText(medianMs)} over HTTP, the median of ${REPEATS}; ${grouped(count)} vectors compared`,
+    `${durationText(medianMs)} over HTTP, the median of ${REPEATS}; ${counted(count, 'vector')} compared`,
   );
 
   const expected = nearest(stored, question.pixels, NEIGHBOURS);

@@ -7,6 +7,7 @@ import { ifThere } from '../../../shared/files/durable.js';
 import { type IndexFacts, indexFacts } from '../../hnswlib/indexFile.js';
 import { hnswlibNode } from '../../hnswlib/library.js';
 import { isSpace, SPACES, type Space, STORE_FILES, type StoreArgs, type StoredDocument } from '../../hnswlib/store.js';
+import { counted } from '../../terminal/line.js';
 import { jsonIn } from '../json.js';
 import { withOwn } from '../services/ownFields.js';
 import { type Fields, type RawRow, RowFault, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
@@ -65,7 +66,7 @@ async function openStore(folder: string, given: Space | undefined): Promise<Open
   const facts = await indexFacts(path, STORE_FILES.index);
   if (facts.dimension !== numDimensions)
     throw new Error(
-      `${STORE_FILES.args} says ${numDimensions} components, and the vectors of ${STORE_FILES.index} have ${facts.dimension}`,
+      `${STORE_FILES.args} says ${counted(numDimensions, 'component')}, and the vectors of ${STORE_FILES.index} have ${facts.dimension}`,
     );
   const documents = documentsIn(await contentOf(STORE_FILES.documents), STORE_FILES.documents);
   return { ...facts, path, name: basename(folder), space, documents };
@@ -83,7 +84,9 @@ async function* rowsOf(opened: Opened, signal: AbortSignal | undefined): AsyncGe
   const index = await readIndex(opened);
   const stored = index.getIdsList();
   if (stored.length !== opened.count)
-    throw new Error(`${opened.name} is damaged: its ${opened.count} vectors have ${stored.length} labels`);
+    throw new Error(
+      `${opened.name} is damaged: its ${counted(opened.count, 'vector has', 'vectors have')} ${counted(stored.length, 'label')}`,
+    );
   const withVector = new Set(stored);
   const alone = [...(documents?.keys() ?? [])].filter((label) => !withVector.has(label));
   for (const [i, label] of Float64Array.from([...stored, ...alone])

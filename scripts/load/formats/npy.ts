@@ -1,5 +1,6 @@
 /** NumPy's `.npy`: a table of numbers, whose rows are vectors. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 import { DIMENSION_MAX } from '../../../shared/limits.js';
+import { counted } from '../../terminal/line.js';
 import { type RawRow, type Source, USUAL } from '../source.js';
 import { ByteReader, type ByteSource } from './bytes.js';
 import { NUMBER_KINDS, readerOf } from './numbers.js';
@@ -55,7 +56,7 @@ async function* rowsOf(reader: ByteReader, layout: Layout, name: string): AsyncG
 }
 
 const moreThanOne = (name: string, { rows }: Layout): Error =>
-  new Error(`${name} continues after the ${rows} rows of its array: save one array a file`);
+  new Error(`${name} continues after the ${counted(rows, 'row')} of its array: save one array a file`);
 
 async function headerText(reader: ByteReader, name: string): Promise<string> {
   const begin = await reader.take(VERSIONED_BYTES);

@@ -1,6 +1,7 @@
 /** Reads `.parquet` page by page: memory holds one page of each column, regardless of the size of the row groups. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { type FileMetaData, parquetMetadataAsync, type RowGroup } from 'hyparquet';
+import { counted } from '../../terminal/line.js';
 import { type Fields, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
 import { bytesAt, ColumnReader } from './parquetColumn.js';
 import { assembled, type Field, fieldsOf } from './parquetTypes.js';
@@ -28,7 +29,8 @@ export function parquetSource(name: string, path: string): Source {
           yield* rowsOf(file, group, fields, { before, name });
           before += Number(group.num_rows);
         }
-        if (before !== total) throw new Error(`${name} has ${before} rows where its end says ${total}: it is damaged`);
+        if (before !== total)
+          throw new Error(`${name} has ${counted(before, 'row')} where its end says ${total}: it is damaged`);
       } finally {
         await file.close();
       }

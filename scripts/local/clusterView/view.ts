@@ -3,7 +3,7 @@
  * few rows, the oldest news are omitted first, then moves, then shards.
  */
 
-import { grouped } from '../../terminal/line.js';
+import { counted, grouped } from '../../terminal/line.js';
 import { type Column, tableLines } from '../../terminal/table.js';
 import { curlLine } from '../supervisor/welcome.js';
 import type { ClusterSnapshot, CoordinatorState, ServerState, ShardState } from './snapshot.js';
@@ -92,7 +92,9 @@ export function viewLines(snapshot: ClusterSnapshot, { columns, rows }: ScreenSi
   const body = [
     ...fixed,
     ...section(SHARD_COLUMNS, shown),
-    ...(shown.length === shards.length ? [] : [line('quiet', `… and ${shards.length - shown.length} more shards`)]),
+    ...(shown.length === shards.length
+      ? []
+      : [line('quiet', `… and ${counted(shards.length - shown.length, 'more shard')}`)]),
     ...moveLines(moves),
   ];
   const newsRows = rows - body.length - 2;
@@ -110,11 +112,11 @@ export function summaryOf({ servers, coordinators, shards, moves }: ClusterSnaps
   const leader = coordinators.find(({ leadsPlacement }) => leadsPlacement)?.name ?? 'no coordinator';
   return [
     `up: nats ${up(servers)}, coordinators ${up(coordinators)} (${leader} leads), shards ${up(shards)}`,
-    `${count(sum(shards.map(({ owned }) => owned)))} collections, ${count(sum(shards.map(({ records }) => records)))} records`,
+    `${things(sum(shards.map(({ owned }) => owned)), 'collection')}, ${things(sum(shards.map(({ records }) => records)), 'record')}`,
     `${rate(sum(coordinators.map(({ requestsPerSecond }) => requestsPerSecond)))} requests/s`,
     `p99 ${millis(p99sMs.length === 0 ? undefined : Math.max(...p99sMs))} ms`,
     `${rate(sum(coordinators.map(({ refusedPerSecond }) => refusedPerSecond)))} refused/s`,
-    ...(moves.length > 0 ? [`${moves.length} moves`] : []),
+    ...(moves.length > 0 ? [counted(moves.length, 'move')] : []),
   ].join('; ');
 }
 
@@ -194,6 +196,8 @@ const formatted =
 const short = (value: number): string => (value < 9.95 ? value.toFixed(1) : grouped(Math.round(value)));
 
 const count = formatted(grouped);
+const things = (value: number | undefined, one: string): string =>
+  value === undefined ? `${UNKNOWN} ${one}s` : counted(value, one);
 const millis = formatted(short);
 /** Per second. */
 const rate = formatted((value) => (value > 0 ? short(value) : grouped(Math.round(value))));

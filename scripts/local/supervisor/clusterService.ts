@@ -13,7 +13,7 @@ import { commandText } from '../../../shared/process/commandText.js';
 import { Mutex } from '../../../shared/scheduling/mutex.js';
 import { BACKOFF } from '../../../shared/scheduling/retry.js';
 import { openSigner, publicSigningKey } from '../../../shared/signing/signer.js';
-import { say } from '../../terminal/line.js';
+import { counted, say } from '../../terminal/line.js';
 import { type Done, step } from '../../terminal/step.js';
 import { findNatsServer } from '../natsServer/find.js';
 import { prepareStore } from '../natsServer/prepareStore.js';
@@ -140,7 +140,7 @@ export class ClusterService implements Service {
     const { servers } = this.#options.size;
     if (url === null && replicas > servers)
       throw new Error(
-        `${replicas} replicas are configured, and ${servers === 1 ? 'one NATS server holds' : `${servers} NATS servers hold`} ` +
+        `${counted(replicas, 'replica is', 'replicas are')} configured, and ${servers === 1 ? 'one NATS server holds' : `${servers} NATS servers hold`} ` +
           `${servers}; set VOUCH_REPLICAS to ${servers}, or let ${commandText('cluster')} start more servers`,
       );
   }

@@ -1,5 +1,5 @@
 /** Shows slow openings of collections, which shards log each second: a bar on a terminal, a few lines elsewhere. */
-import { grouped, say, seconds } from '../../terminal/line.js';
+import { counted, say, seconds } from '../../terminal/line.js';
 import { type Progress, showProgress } from '../../terminal/progress.js';
 
 interface OpeningLine {
@@ -16,7 +16,7 @@ interface Shown {
   readonly process: string;
   readonly collection: number;
   /** The records of its snapshot are read first, then the events after it. */
-  readonly unit: 'records' | 'events';
+  readonly unit: 'record' | 'event';
   readonly progress: Progress;
   done: number;
 }
@@ -45,12 +45,12 @@ export class OpeningsShown {
   }
 
   #advance(process: string, { collection, records, sequence = 0, of = 0 }: OpeningLine): void {
-    const [done, unit] = records === undefined ? [sequence, 'events' as const] : [records, 'records' as const];
+    const [done, unit] = records === undefined ? [sequence, 'event' as const] : [records, 'record' as const];
     if (of === 0 || done > of) return;
     if (this.#shows(process, collection) && this.#shown?.unit !== unit) this.clear();
     this.#shown ??= {
       ...{ process, collection, unit, done: 0 },
-      progress: showProgress(`collection ${collection}`, of, unit),
+      progress: showProgress(`collection ${collection}`, of, [unit, `${unit}s`]),
     };
     if (!this.#shows(process, collection)) return;
     this.#shown.progress.advance(done - this.#shown.done);
@@ -60,7 +60,7 @@ export class OpeningsShown {
   #end(process: string, { msg, collection, sequence = 0, seconds: taken }: OpeningLine): void {
     if (this.#shows(process, collection)) this.clear();
     if (msg !== 'opened a collection') return;
-    say('done', `collection ${collection}`, `open with ${grouped(sequence)} events (${seconds(taken * 1000)})`);
+    say('done', `collection ${collection}`, `open with ${counted(sequence, 'event')} (${seconds(taken * 1000)})`);
   }
 
   #shows(process: string, collection: number): boolean {

@@ -125,7 +125,7 @@ describe('the verifier of logs, on forged logs', () => {
 
   it('refuses a frame with a wrong header or content', async () => {
     const second = 64 + 4 + 80 + 4;
-    expect(await patched(4, 1)).to.equal('the frame counts 1 events and holds 2');
+    expect(await patched(4, 1)).to.equal('the frame counts 1 event and holds 2');
     expect(await patched(4, 3)).to.equal('the frame counts 3 events and holds 2');
     expect(await patched(8, NEXT + 1)).to.match(/the frame begins with event \d+ instead of \d+/);
     expect(await patched(16, 0, 0)).to.match(/bytes of log before it, and there are/);

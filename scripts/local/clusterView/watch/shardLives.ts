@@ -9,7 +9,7 @@
  * ```
  */
 import type { Heartbeat } from '../../../../shared/registry/owners.js';
-import { seconds } from '../../../terminal/line.js';
+import { counted, seconds } from '../../../terminal/line.js';
 import type { News } from './news.js';
 
 /** `leftMs`: the time until other shards may get its collections, from its last heartbeat. */
@@ -80,7 +80,7 @@ export class ShardLives {
   }
 
   #begun(shard: string, before: Life | undefined, now: Heartbeat, nowMs: number): void {
-    const owned = `${this.owned(shard)} collections`;
+    const owned = counted(this.owned(shard), 'collection');
     if (before?.heartbeat === undefined) {
       if (before?.isMissed)
         this.news.add('done', `${shard} is back after ${seconds(nowMs - before.seenMs)} and still has ${owned}`);
@@ -96,6 +96,10 @@ export class ShardLives {
     life.heartbeat = undefined;
     life.isMissed = owned > 0;
     if (wasLeaving && owned === 0) this.news.add('done', `${shard} has left`);
-    else this.news.add('warning', `${shard} has lost its heartbeat; ${owned} collections wait for another owner`);
+    else
+      this.news.add(
+        'warning',
+        `${shard} has lost its heartbeat; ${counted(owned, 'collection waits', 'collections wait')} for another owner`,
+      );
   }
 }

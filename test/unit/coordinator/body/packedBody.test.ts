@@ -128,7 +128,7 @@ describe('msgpack bodies', () => {
     expect(raw(0x81)).to.include('ends too early');
     expect(raw(0xdf, 0xff, 0xff, 0xff, 0xff)).to.include('ends too early');
     expect(raw(0xc6, 0xff, 0xff, 0xff, 0xff)).to.include('are allowed beside vectors');
-    expect(raw(0x80, 0x00)).to.include('1 bytes follow');
+    expect(raw(0x80, 0x00)).to.include('1 byte follows');
     expect(raw(0xc1)).to.include('type 0xc1');
     expect(raw(0xd4, 0x01, 0x00)).to.include('type 0xd4');
     expect(raw(0x81, 0x01, 0x01)).to.include('expected strings as keys');

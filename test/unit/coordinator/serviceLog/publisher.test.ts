@@ -57,7 +57,7 @@ describe('the publisher of the service log', () => {
     await publisher.now();
     rig.ms += STALE_MS;
     await publisher.now();
-    expect(publisher.stalled).to.equal('the log has published 1 entries, and there are 0');
+    expect(publisher.stalled).to.equal('the log has published 1 entry, and there are 0');
   });
 
   it('signs nothing more once a returning witness shows that entries are lost', async () => {

@@ -63,7 +63,7 @@ const MALFORMED: readonly (readonly [call: WriteCall, reason: RegExp])[] = [
   [{ ...two, requestIds: [null, bytes(17)] }, /request id has 17 bytes/],
   [{ ...encrypted(1), requestId: bytes(0) } as WriteCall, /request id has 0 bytes/],
   [{ op: 'deleteMany', of: { ids: [1] }, requestId: bytes(5) }, /request id has 5 bytes/],
-  [{ ...two, externalIds: ['a'] }, /2 vectors and 1 entries of externalIds/],
+  [{ ...two, externalIds: ['a'] }, /2 vectors and 1 entry of externalIds/],
   [{ ...two, texts: [null, null, null] }, /2 vectors and 3 entries of texts/],
   [{ ...two, texts: [null, Uint8Array.of(0xff)] }, /item 1 of the batch: text is not UTF-8/],
   [{ ...two, externalIds: ['a', 'b'.repeat(257)] }, /1 to 256 bytes/],

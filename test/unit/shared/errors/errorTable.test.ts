@@ -47,7 +47,7 @@ describe('the table of errors', () => {
   });
 
   it('puts values into a message, also values that look like a name', () => {
-    const values = { path: '$.query', components: 2, collection: '{dimension}', dimension: 3 };
+    const values = { path: '$.query', components: '2 components', collection: '{dimension}', dimension: 3 };
     expect(messageText('dimension_mismatch', 'vector', values)).to.equal(
       '$.query has 2 components; collection {dimension} has dimension 3',
     );

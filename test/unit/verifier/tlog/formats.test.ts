@@ -203,7 +203,7 @@ describe('policies', () => {
   it('require their quorum', () => {
     const policy = parsePolicy(lines('group two 2 A B', 'group all all two C', 'quorum all'));
     expect(verifyTreeHead(noteBy(a, b, c), policy).witnesses.map(({ name }) => name)).to.deep.equal(['A', 'B', 'C']);
-    expect(() => verifyTreeHead(noteBy(a, b), policy)).to.throw('only A, B cosigned the checkpoint of 1 entries');
+    expect(() => verifyTreeHead(noteBy(a, b), policy)).to.throw('only A, B cosigned the checkpoint of 1 entry');
     expect(() => verifyTreeHead(noteBy(), policy)).to.throw('no witness of the policy cosigned');
     const any = parsePolicy(lines('group some any A B', 'quorum some'));
     expect(verifyTreeHead(noteBy(b), any).witnesses).to.deep.equal([{ name: 'B', timeSecs: 1_700_000_000 }]);
@@ -252,7 +252,7 @@ describe('policies', () => {
     expect(verifyTlogProof(proof, toUtf8('entry'), policy).index).to.equal(0);
     expect(parseTlogProof(proof.replace('index', 'extra AAAA\nindex')).index).to.equal(0);
     expect(() => verifyTlogProof(proof, toUtf8('another'), policy)).to.throw(
-      'the entry is not number 0 of the 1 entries',
+      'the entry is not number 0 of the 1 entry',
     );
     expect(() => verifyTlogProof(proof.replace('index 0', 'index 1'), toUtf8('entry'), policy)).to.throw(
       'not number 1',

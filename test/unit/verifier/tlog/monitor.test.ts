@@ -114,7 +114,7 @@ describe('a monitor of the service log, without a key', () => {
   });
 
   it('raises an alarm if a census differs from the count of the entries', async () => {
-    const why = 'entry 2: the service says that it has 1 collections, and the log has 2 that were not deleted';
+    const why = 'entry 2: the service says that it has 1 collection, and the log has 2 that were not deleted';
     expect(await alarmAt(some, [census(1)])).to.equal(why);
     expect(await alarmAt(some, [deletion(1), census(2)])).to.include('it has 2 collections, and the log has 1');
     expect(await alarmAt(some, [census(2, [], 5), census(2, [], 4)])).to.include('time ran backwards');

@@ -101,7 +101,7 @@ describe('a load from hnswlib', () => {
     it('fails if two vectors have one label', async () => {
       const twice = [1, 2].map((component) => ({ label: 5n, vector: [component] }));
       expect(await faultOf(await indexOf(hnswlibIndex(1, twice)), 'l2')).to.match(
-        /^\d+\.index is damaged: its 2 vectors have 1 labels$/,
+        /^\d+\.index is damaged: its 2 vectors have 1 label$/,
       );
     });
 

@@ -184,7 +184,7 @@ describe('the view of a cluster', () => {
   it('is one line without a terminal', () => {
     expect(summaryOf(SNAPSHOT)).to.equal(
       'up: nats 2/3, coordinators 2/2 (c1 leads), shards 3/4; 5,000 collections, 4,000,000 records; 1,204 requests/s; ' +
-        'p99 13 ms; 0.5 refused/s; 1 moves',
+        'p99 13 ms; 0.5 refused/s; 1 move',
     );
   });
 
