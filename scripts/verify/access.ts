@@ -11,7 +11,7 @@ import {
   verifyAccessLog,
   verifyLoggedAccess,
 } from '../../verifier/index.js';
-import { choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
+import { type CatalogItem, choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
 import { counted, grouped } from '../terminal/line.js';
 import { assertNoOtherFile, callersPath, opened, readJson, readPolicy } from './files.js';
 import { titleOf } from './names.js';
@@ -47,15 +47,21 @@ export async function checkAccess(request: FileRequest): Promise<Verdict> {
   const dataDir = callersPath(file);
   const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
   const verdicts: Verdict[] = [];
+  const absent: CatalogItem[] = [];
   for (const item of chosen) {
     const source = await LogFolder.openAccess(dataDir, item.id);
     try {
-      const frames = bytesOf(source.frames());
-      verdicts.push(await checkOne({ frames, collectionId: item.id, name: titleOf(item) }, heads));
+      if (source.isAbsent && heads.length === 0 && !item.isAudited) absent.push(item);
+      else {
+        const frames = bytesOf(source.frames());
+        verdicts.push(await checkOne({ frames, collectionId: item.id, name: titleOf(item) }, heads));
+      }
     } finally {
       await source.close();
     }
   }
+  if (verdicts.length === 0)
+    for (const item of absent) print('warning', 'no access log', `${titleOf(item)}: its reads are not audited`);
   return worst(verdicts);
 }
 
@@ -63,7 +69,9 @@ async function checkOne({ frames, collectionId, name }: AccessSource, heads: rea
   try {
     const report = await verifyAccessLog(frames, collectionId, heads);
     const { head, first, last, wrong, unknown } = report;
-    print('done', 'access log', `${name}: ${counted(head.size, 'entry', 'entries')}`);
+    if (head.size === 0)
+      print('warning', 'access log', `${name}: no entries: nothing was read since it began, or everything is lost`);
+    else print('done', 'access log', `${name}: ${counted(head.size, 'entry', 'entries')}`);
     printRemoved(report);
     if (first !== undefined) print('plain', 'times', `${first} to ${last}`);
     print('plain', 'chain head', head.chainHead);

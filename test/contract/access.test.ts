@@ -260,6 +260,25 @@ inBothModes('the access log', (service) => {
     });
   });
 
+  it('is listed by npm run verify only if it has entries, or should have some', async () => {
+    expect((await verify(['access', '-'], Buffer.alloc(0))).text).to.match(/^! access log +-: no entries: /);
+    await project.rw.post('/v1/namespaces', { name: 'plain', dimension: 1, metric: 'squared_l2' });
+    if (service.mode === 'cluster') return;
+    const stored = ['access', service.dataDir, '--project', project.name];
+    const unread = await verify(stored);
+    expect(unread.text)
+      .to.match(/^! access log +\S+\/c, id \d+: no entries: /)
+      .and.not.to.contain('plain');
+    await reader.get('/v1/records/count?collection=c');
+    const { code, text } = await verify(stored);
+    expect([unread.code, code]).to.deep.equal([0, 0]);
+    expect(text)
+      .to.match(/^✔ access log +\S+\/c, id \d+: 1 entry$/m)
+      .and.not.to.contain('plain');
+    const plain = await verify([...stored, '--collection', 'plain']);
+    expect(plain.text).to.match(/^! no access log +\S+\/plain, id \d+: its reads are not audited\n$/);
+  });
+
   it('is copied by npm run export, which overwrites no file and copies no empty log', async () => {
     await withFolder(async (folder) => {
       const file = join(folder, 'copy');

@@ -10,6 +10,8 @@ export interface CatalogItem {
   readonly name: string;
   /** The names in its genesis; an imported collection keeps its first ones. */
   readonly origin: { readonly id: bigint; readonly project: string; readonly name: string };
+  /** Whether its reads are audited now. */
+  readonly isAudited: boolean;
 }
 
 /** Reads the catalog of a standalone node. Throws an Error of one line if the folder is not a node's. */
@@ -58,7 +60,7 @@ export function itemOf(value: JsonObject, key: string): CatalogItem {
   if (key !== `${named.project}.${named.name}`)
     throw new Error(`the entry ${key} of the catalog is of another collection: ${named.project}/${named.name}`);
   const origin = value.origin === undefined ? named : namedIn(objectOf(value.origin, 'the origin'));
-  return { ...named, origin };
+  return { ...named, origin, isAudited: value.audit_reads !== undefined };
 }
 
 const namedIn = (value: JsonObject): CatalogItem['origin'] => ({

@@ -60,6 +60,11 @@ export class LogFolder implements FrameSource {
     }
   }
 
+  /** Whether the log has no file, as before its first entry. */
+  get isAbsent(): boolean {
+    return this.segments.length === 0;
+  }
+
   get sizeBytes(): number {
     return this.segments.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   }
