@@ -39,7 +39,7 @@ export class CollectionAccess {
     let isEvent = false;
     try {
       const result = await work();
-      isEvent = !isRead && (result as { readonly sequence?: number | null } | null)?.sequence !== null;
+      isEvent = !isRead && madeEvent(result as MadeChange | null);
       return result;
     } finally {
       // The answer may be of the state before or after a change of the audit.
@@ -103,6 +103,16 @@ export class CollectionAccess {
     return this.#hashed;
   }
 }
+
+/** The fields of a write's result that say whether it made an event. */
+interface MadeChange {
+  /** Null: it found nothing to change. */
+  readonly sequence?: number | null;
+  /** Whether an earlier request has made its events. */
+  readonly deduplicated?: boolean;
+}
+
+const madeEvent = (result: MadeChange | null): boolean => result?.sequence !== null && result?.deduplicated !== true;
 
 /** Whether a refusal of the write, or its answer that nothing was changed, shows something of the records, or of the graph. */
 function showsRecords(call: Call): boolean {

@@ -31,8 +31,10 @@ export async function resultOf(
       const { keyId, write } = answer;
       return keyId === null ? vault.replayOf(write) : { id: write.recordId, keyId };
     }
-    case 'batch':
-      return { ids: bytesOf(answer.ids), created: answer.created, ...keysOf(state, answer.ids) };
+    case 'batch': {
+      const { ids, created, isReplay } = answer;
+      return { ids: bytesOf(ids), created, ...(isReplay && { deduplicated: true }), ...keysOf(state, ids) };
+    }
     case 'deleted':
       return { deleted: answer.deleted, missing: answer.missing, sequence: answer.sequence };
     case 'patched':

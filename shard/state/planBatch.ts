@@ -51,6 +51,7 @@ export async function planBatch(plan: CommitBuilder, call: InsertBatchCall, slic
     if (holder === undefined) fresh++;
   }
   plan.assertRoom(fresh, brings);
+  const before = plan.events.length;
   const ids = new Float64Array(call.count);
   let created = 0;
   for (const [i, record] of records.entries()) {
@@ -59,7 +60,7 @@ export async function planBatch(plan: CommitBuilder, call: InsertBatchCall, slic
     ids[i] = recordId;
     if (isInsert(plan, recordId, sequence)) created++;
   }
-  return { kind: 'batch', ids, created };
+  return { kind: 'batch', ids, created, isReplay: plan.events.length === before };
 }
 
 function upsert(plan: CommitBuilder, record: NewRecord, key: string | undefined): AppliedRequest {

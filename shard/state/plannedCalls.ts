@@ -35,7 +35,8 @@ export type PlannedCall =
 /** Content of a write's answer, once the frame is applied. */
 export type WriteAnswer =
   | { readonly kind: 'insert'; readonly write: AppliedRequest; readonly deduplicated: boolean }
-  | { readonly kind: 'batch'; readonly ids: Float64Array; readonly created: number }
+  /** `isReplay`: earlier requests have written all of it. */
+  | { readonly kind: 'batch'; readonly ids: Float64Array; readonly created: number; readonly isReplay: boolean }
   | {
       readonly kind: 'deleted';
       readonly deleted: number;

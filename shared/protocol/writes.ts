@@ -113,10 +113,13 @@ export interface WriteResults {
     /** The key that the record is under. */
     readonly keyId?: string;
   };
-  /** `created`: the number of new records; the others were replaced. */
+  /**
+   * `created`: the number of new records; the others were replaced. With `deduplicated`, earlier requests have written all of them.
+   */
   insertBatch: {
     readonly ids: Uint8Array;
     readonly created: number;
+    readonly deduplicated?: true;
     /** The keys that the records are under, one entry a record; absent if all are under none. */
     readonly keyIds?: readonly (string | null)[];
   };

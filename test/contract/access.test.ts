@@ -156,6 +156,21 @@ inBothModes('the access log', (service) => {
     expect((await page()).entries[0]?.body).to.equal(JSON.stringify(guarded));
   });
 
+  it('has an entry for a repeated request that was carried out before', async () => {
+    const headers = { 'idempotency-key': 'e'.repeat(32) };
+    const upsert = { collection: 'c', batch: [[5, 0]], external_ids: ['e'] };
+    const deletion = { collection: 'c', metadata_filter: { k: 1 } };
+    for (const [path, body] of [
+      ['/v1/vectors/batch-upsert', upsert],
+      ['/v1/records/delete', deletion],
+    ] as const) {
+      const answers = [await project.rw.post(path, body, headers), await project.rw.post(path, body, headers)];
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+      headers['idempotency-key'] = 'f'.repeat(32);
+    }
+    expect(await kinds()).to.deep.equal(['POST /v1/vectors/batch-upsert 200', 'POST /v1/records/delete 200']);
+  });
+
   it('is in pages, and filtered by actor and time', async () => {
     for (const person of ['a', 'b', 'a', 'b', 'a'])
       await reader.get('/v1/records/count?collection=c', { 'vouch-on-behalf-of': person });

@@ -6,7 +6,11 @@ import type { AccessEntry } from './accessEntries.js';
 import type { AskedRead } from './askedReads.js';
 
 /** The writes that may change nothing, and are answered. */
-const WRITES: ReadonlySet<string> = new Set(['POST /v1/records/delete', 'POST /v1/records/metadata']);
+const WRITES: ReadonlySet<string> = new Set([
+  'POST /v1/records/delete',
+  'POST /v1/records/metadata',
+  'POST /v1/vectors/batch-upsert',
+]);
 
 /** Returns whether the collection may have had that state hash after an event. */
 export type MayHaveHad = (sequence: number, stateHash: string | undefined, isOfPast: boolean) => boolean;
