@@ -14,7 +14,7 @@ import { hashAt } from '../../shared/log/frame.js';
 import { commitmentsTo, committedContent, decodeContent, SALT_BYTES } from '../../shared/log/recordContent.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import { Slab } from '../../shared/slab.js';
-import { gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
+import { type GcmKey, gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
 import { keyName, nameKey } from '../state/keyName.js';
 import type { EncryptedContent } from '../state/plannedContents.js';
 import { associatedData } from './associatedData.js';
@@ -29,12 +29,12 @@ export interface OpenedContents {
   forget(): void;
 }
 
-/** A data key, and what every use of it needs. */
-interface OpenKey {
-  readonly bytes: Uint8Array;
+/**
+ * A data key, and what every use of it needs. Its associated bytes differ from those of a payload, so that neither opens in the
+ * place of the other.
+ */
+interface OpenKey extends GcmKey {
   readonly id: Uint8Array;
-  /** Authenticated with each content. It differs from that of a payload, so that neither opens in the place of the other. */
-  readonly associated: Uint8Array;
 }
 
 /** The last byte of the associated data of a content. */
@@ -159,7 +159,7 @@ export class ContentKeys {
       const nonce = this.#pieces.take(NONCE_BYTES);
       random.fill(nonce);
       const ciphertext = this.#pieces.take(plaintext.length + GCM_TAG_BYTES);
-      gcmEncryptWith(nonce, plaintext, key.bytes, key.associated, ciphertext);
+      gcmEncryptWith(nonce, plaintext, key, ciphertext);
       return { keyId: key.id, nonce, commitment, ciphertext };
     } finally {
       plaintext.fill(0);
@@ -201,11 +201,12 @@ export class ContentKeys {
   }
 
   /** The bytes of the event are those that were committed, so a content that does not open is under another key. */
-  #plaintextOf(event: EventUnderKey, { bytes, id: keyId, associated }: OpenKey): Uint8Array | undefined {
+  #plaintextOf(event: EventUnderKey, key: OpenKey): Uint8Array | undefined {
     const { nonce, ciphertext } = event;
+    const { id: keyId } = key;
     event.keyId = keyId;
     try {
-      return gcmDecrypt(nonce, ciphertext, bytes, associated);
+      return gcmDecrypt(nonce, ciphertext, key);
     } catch {
       const id = keyName(keyId);
       if (!this.#others.has(id)) this.onOther(id);

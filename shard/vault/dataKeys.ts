@@ -95,13 +95,13 @@ export class DataKeys {
    * Encrypts. Throws VouchError `record_shredded` if the entry's key is shredded, `internal_error` if it cannot be
    * opened.
    */
-  async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Encrypted> {
-    return this.#writing(stored, (dataKey) => encrypt(plaintext, dataKey, aad, this.entropy));
+  async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, associated: Uint8Array): Promise<Encrypted> {
+    return this.#writing(stored, (bytes) => encrypt(plaintext, { bytes, associated }, this.entropy));
   }
 
   /** Decrypts. Throws like `encrypt`, and `internal_error` if the payload does not verify. */
-  async decrypt(stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array): Promise<Buffer> {
-    return this.#reading(stored, (dataKey) => decrypt(encrypted, dataKey, aad));
+  async decrypt(stored: StoredVaultEntry, encrypted: Encrypted, associated: Uint8Array): Promise<Buffer> {
+    return this.#reading(stored, (bytes) => decrypt(encrypted, { bytes, associated }));
   }
 
   /** Returns the key, which the caller overwrites after its last use. Throws like `encrypt`. */

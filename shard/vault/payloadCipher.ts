@@ -2,7 +2,7 @@
 import type { Entropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { NONCE_BYTES } from '../../shared/limits.js';
-import { gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
+import { type GcmKey, gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
 
 /** The result of an encryption. */
 export interface Encrypted {
@@ -12,16 +12,16 @@ export interface Encrypted {
   readonly ciphertext: Uint8Array;
 }
 
-/** `aad`: the identity of the payload, which decryption requires. */
-export function encrypt(plaintext: Uint8Array, dataKey: Uint8Array, aad: Uint8Array, entropy: Entropy): Encrypted {
+/** Encrypts under a data key that is bound to the identity of the payload. */
+export function encrypt(plaintext: Uint8Array, key: GcmKey, entropy: Entropy): Encrypted {
   const nonce = entropy(NONCE_BYTES);
-  return { nonce, ciphertext: gcmEncryptWith(nonce, plaintext, dataKey, aad) };
+  return { nonce, ciphertext: gcmEncryptWith(nonce, plaintext, key) };
 }
 
-/** Decrypts. Throws VouchError `internal_error` if key, nonce, ciphertext and `aad` do not match. */
-export function decrypt({ nonce, ciphertext }: Encrypted, dataKey: Uint8Array, aad: Uint8Array): Buffer {
+/** Decrypts. Throws VouchError `internal_error` if key, nonce and ciphertext do not match. */
+export function decrypt({ nonce, ciphertext }: Encrypted, key: GcmKey): Buffer {
   try {
-    return gcmDecrypt(nonce, ciphertext, dataKey, aad);
+    return gcmDecrypt(nonce, ciphertext, key);
   } catch (cause) {
     const message = 'an encrypted record does not decrypt: the record or its key has changed';
     throw new VouchError('internal_error', message, { cause });

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, NONCE_BYTES } from '../../shared/limits.js';
-import { gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
+import { type GcmKey, gcmDecrypt, gcmEncryptWith } from '../../shared/vault/aesGcm.js';
 
 /** Size of the salt, which is random: no other snapshot has it. */
 export const SNAPSHOT_SALT_BYTES = 32;
@@ -16,7 +16,7 @@ export interface OpenDataKeys {
   /** Reads keys that are not in memory. Throws errors of their source. */
   fetch(keyIds: readonly string[]): Promise<void>;
   /** Returns undefined if the key is gone. */
-  get(keyId: string): { readonly bytes: Uint8Array; readonly associated: Uint8Array } | undefined;
+  get(keyId: string): GcmKey | undefined;
 }
 
 /** A record under a key; `contentHash`: its commitment, which its ciphertext is bound to. */
@@ -40,12 +40,12 @@ export class SnapshotKeys {
 
   /** Encrypts the contents of records under one key, none of which was in another call. Returns undefined if the key is gone. */
   encrypt(records: readonly Committed[], contents: Uint8Array): Uint8Array | undefined {
-    return this.#with(records, (key, nonce, bound) => gcmEncryptWith(nonce, contents, key, bound));
+    return this.#with(records, (key, nonce) => gcmEncryptWith(nonce, contents, key));
   }
 
   /** Returns undefined if the key is gone. Throws an Error if the contents were not encrypted for these records. */
   decrypt(records: readonly Committed[], ciphertext: Uint8Array): Uint8Array | undefined {
-    return this.#with(records, (key, nonce, bound) => gcmDecrypt(nonce, ciphertext, key, bound));
+    return this.#with(records, (key, nonce) => gcmDecrypt(nonce, ciphertext, key));
   }
 
   /** Overwrites the keys. */
@@ -54,24 +54,21 @@ export class SnapshotKeys {
     this.#derived.clear();
   }
 
-  #with<T>(
-    records: readonly Committed[],
-    work: (key: Uint8Array, nonce: Uint8Array, bound: Uint8Array) => T,
-  ): T | undefined {
+  #with<T>(records: readonly Committed[], work: (key: GcmKey, nonce: Uint8Array) => T): T | undefined {
     const { id: firstId, keyId } = records[0]!;
     const dataKey = this.open.get(keyId);
     if (dataKey === undefined) return undefined;
     // A snapshot has each id once, so no nonce is used twice.
     const nonce = new Uint8Array(NONCE_BYTES);
     writeU64(new DataView(nonce.buffer), 0, firstId);
-    const bound = Buffer.alloc(dataKey.associated.length + records.length * (ID_BYTES + HASH_BYTES));
-    bound.set(dataKey.associated);
+    const associated = Buffer.alloc(dataKey.associated.length + records.length * (ID_BYTES + HASH_BYTES));
+    associated.set(dataKey.associated);
     let at = dataKey.associated.length;
     for (const { id, contentHash } of records) {
-      at = bound.writeDoubleLE(id, at);
-      at += bound.write(contentHash, at, 'latin1');
+      at = associated.writeDoubleLE(id, at);
+      at += associated.write(contentHash, at, 'latin1');
     }
-    return work(this.#keyOf(keyId, dataKey.bytes), nonce, bound);
+    return work({ bytes: this.#keyOf(keyId, dataKey.bytes), associated }, nonce);
   }
 
   #keyOf(keyId: string, dataKey: Uint8Array): Buffer {

@@ -9,7 +9,7 @@ import type { Entropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { GCM_TAG_BYTES, NONCE_BYTES } from '../../shared/limits.js';
-import { gcmDecrypt, gcmEncrypt } from '../../shared/vault/aesGcm.js';
+import { type GcmKey, gcmDecrypt, gcmEncrypt } from '../../shared/vault/aesGcm.js';
 import { type EntryName, nameBytes } from '../../shared/vault/entryName.js';
 import type { StoredVaultEntry } from '../../shared/vault/vaultStore.js';
 import { MASTER_KEY_ID_BYTES, type MasterKey } from './masterKeyFile.js';
@@ -35,7 +35,7 @@ export function wrapKey(master: MasterKey, dataKey: Uint8Array, name: EntryName,
   const wrapped = new Uint8Array(WRAPPED_KEY_BYTES);
   wrapped[0] = VERSION;
   wrapped.set(Buffer.from(master.id, 'hex'), 1);
-  wrapped.set(gcmEncrypt(dataKey, master.bytes, nameBytes(name), entropy), NONCE_AT);
+  wrapped.set(gcmEncrypt(dataKey, boundTo(name, master), entropy), NONCE_AT);
   return wrapped;
 }
 
@@ -60,12 +60,14 @@ export const masterOf = (stored: StoredVaultEntry): string | undefined =>
 export function unwrapKey(master: MasterKey, wrapped: Uint8Array, name: EntryName): Buffer {
   try {
     if (masterIdOf(wrapped, name) !== master.id) throw new Error('it is under another master key');
-    return gcmDecrypt(wrapped.subarray(NONCE_AT, KEY_AT), wrapped.subarray(KEY_AT), master.bytes, nameBytes(name));
+    return gcmDecrypt(wrapped.subarray(NONCE_AT, KEY_AT), wrapped.subarray(KEY_AT), boundTo(name, master));
   } catch (cause) {
     if (cause instanceof VouchError) throw cause;
     throw new VouchError('internal_error', `the wrapped key ${name.keyId} does not verify`, { cause });
   }
 }
+
+const boundTo = (name: EntryName, { bytes }: MasterKey): GcmKey => ({ bytes, associated: nameBytes(name) });
 
 /** Returns a copy of a key outside of the heap, whose garbage collector would leave further copies. */
 export function privateCopy(key: Uint8Array): Uint8Array {

@@ -24,7 +24,7 @@ import type { Entropy } from '../clock.js';
 import { Malformed } from '../errors/malformed.js';
 import { hash, toHex } from '../hashing/hash.js';
 import { GCM_TAG_BYTES, NONCE_BYTES } from '../limits.js';
-import { gcmDecrypt, gcmEncrypt } from './aesGcm.js';
+import { type GcmKey, gcmDecrypt, gcmEncrypt } from './aesGcm.js';
 import { type EntryName, nameBytes } from './entryName.js';
 
 export const SEAL_BYTES = 32;
@@ -95,7 +95,7 @@ export function decodeErased(bytes: Uint8Array): LeftHalves | undefined {
 export const sealWrapped = (seal: Seal, wrapped: Uint8Array, name: EntryName, entropy: Entropy): Uint8Array =>
   Buffer.concat([
     ...seal.map((key) => Buffer.from(sealIdOf(key), 'hex')),
-    gcmEncrypt(wrapped, keyOf(seal), nameBytes(name), entropy),
+    gcmEncrypt(wrapped, keyOf(seal, name), entropy),
   ]);
 
 /** The ids in a sealed wrapped key of that many parts. Throws Malformed if the bytes are not a sealed key. */
@@ -113,10 +113,13 @@ export function openSealed(seal: Seal, sealed: Uint8Array, name: EntryName): Uin
   const ciphertextAt = nonceAt + NONCE_BYTES;
   try {
     const nonce = sealed.subarray(nonceAt, ciphertextAt);
-    return Uint8Array.from(gcmDecrypt(nonce, sealed.subarray(ciphertextAt), keyOf(seal), nameBytes(name)));
+    return Uint8Array.from(gcmDecrypt(nonce, sealed.subarray(ciphertextAt), keyOf(seal, name)));
   } catch {
     throw new Malformed('its sealed key does not verify', ciphertextAt);
   }
 }
 
-const keyOf = (seal: Seal): Uint8Array => (seal.length === 1 ? seal[0]! : hash(Buffer.concat([PAIR_DOMAIN, ...seal])));
+const keyOf = (seal: Seal, name: EntryName): GcmKey => ({
+  bytes: seal.length === 1 ? seal[0]! : hash(Buffer.concat([PAIR_DOMAIN, ...seal])),
+  associated: nameBytes(name),
+});

@@ -122,10 +122,10 @@ export function recordVaultOver(
         const revision = await store.create(name.project, name.keyId, entry);
         return revision === undefined ? undefined : { ...name, entry, revision };
       }),
-    encrypt: async (stored: StoredVaultEntry, payload: Uint8Array, aad: Uint8Array) =>
-      encrypt(payload, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad, systemEntropy),
-    decrypt: async (stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array) =>
-      decrypt(encrypted, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad),
+    encrypt: async (stored: StoredVaultEntry, payload: Uint8Array, associated: Uint8Array) =>
+      encrypt(payload, { bytes: await keys.dataKey(stored), associated }, systemEntropy),
+    decrypt: async (stored: StoredVaultEntry, encrypted: Encrypted, associated: Uint8Array) =>
+      decrypt(encrypted, { bytes: await keys.dataKey(stored), associated }),
     dataKey: async (stored: StoredVaultEntry) => unwrapKey(MASTER, stored.entry.wrapped!, stored),
     dataKeyToWrite: async (stored: StoredVaultEntry) => unwrapKey(MASTER, stored.entry.wrapped!, stored),
     check: async (stored: StoredVaultEntry) => {

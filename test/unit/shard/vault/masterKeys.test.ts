@@ -172,37 +172,37 @@ describe('a wrapped data key', () => {
 });
 
 describe('a payload under a data key', () => {
-  const dataKey = systemEntropy(32);
-  const aad = Buffer.from('collection 1');
+  const associated = Buffer.from('collection 1');
+  const key = { bytes: systemEntropy(32), associated };
 
   it('is decrypted unchanged, at any length', () => {
     for (const length of [0, 1, 15, 16, 17, 65_536]) {
       const plaintext = Buffer.from(systemEntropy(length));
-      const encrypted = encrypt(plaintext, dataKey, aad, systemEntropy);
+      const encrypted = encrypt(plaintext, key, systemEntropy);
       expect(encrypted.nonce).to.have.length(12);
       expect(encrypted.ciphertext).to.have.length(length + 16);
-      expect(decrypt(encrypted, dataKey, aad).equals(plaintext)).to.equal(true);
+      expect(decrypt(encrypted, key).equals(plaintext)).to.equal(true);
     }
   });
 
   it('has a different nonce each time', () => {
-    const encrypted = Array.from({ length: 1_000 }, () => encrypt(aad, dataKey, aad, systemEntropy));
+    const encrypted = Array.from({ length: 1_000 }, () => encrypt(associated, key, systemEntropy));
     expect(new Set(encrypted.map(({ nonce }) => Buffer.from(nonce).toString('hex'))).size).to.equal(1_000);
   });
 
   it('opens with no other key, nonce, ciphertext or associated data', async () => {
-    const encrypted = encrypt(Buffer.from('for your eyes only'), dataKey, aad, systemEntropy);
+    const encrypted = encrypt(Buffer.from('for your eyes only'), key, systemEntropy);
     const { nonce, ciphertext } = encrypted;
-    const refused = (given: typeof encrypted, key: Uint8Array, what: Uint8Array) =>
-      expectCode((async () => decrypt(given, key, what))(), 'internal_error');
-    await refused(encrypted, systemEntropy(32), aad);
-    await refused(encrypted, dataKey, Buffer.from('collection 2'));
-    await refused(encrypted, dataKey, Buffer.alloc(0));
-    for (let at = 0; at < nonce.length; at++) await refused({ nonce: flipped(nonce, at), ciphertext }, dataKey, aad);
+    const refused = (given: typeof encrypted, other: typeof key) =>
+      expectCode((async () => decrypt(given, other))(), 'internal_error');
+    await refused(encrypted, { bytes: systemEntropy(32), associated });
+    await refused(encrypted, { ...key, associated: Buffer.from('collection 2') });
+    await refused(encrypted, { ...key, associated: Buffer.alloc(0) });
+    for (let at = 0; at < nonce.length; at++) await refused({ nonce: flipped(nonce, at), ciphertext }, key);
     for (let at = 0; at < ciphertext.length; at++) {
-      await refused({ nonce, ciphertext: flipped(ciphertext, at) }, dataKey, aad);
-      await refused({ nonce, ciphertext: ciphertext.subarray(0, at) }, dataKey, aad);
+      await refused({ nonce, ciphertext: flipped(ciphertext, at) }, key);
+      await refused({ nonce, ciphertext: ciphertext.subarray(0, at) }, key);
     }
-    await refused({ nonce: nonce.subarray(1), ciphertext }, dataKey, aad);
+    await refused({ nonce: nonce.subarray(1), ciphertext }, key);
   });
 });
