@@ -25,6 +25,7 @@ import { KeyDamaged, type PayloadTarget, type RecordVault, recordShredded } from
 
 const CHECKED_AT_ONCE = 4;
 
+/** What a write adds to the collection. */
 interface Brings {
   readonly records: number;
   readonly growthBytes: number;
@@ -62,14 +63,14 @@ export class CollectionVault {
     };
   }
 
-  /** Whether a record of the write goes under a key that the write names, or that is made for it. */
+  /** Whether the content of a record of the write is encrypted, under a named key or a new one. */
   needsKeys(call: InsertCall | InsertBatchCall): boolean {
     return this.cipher.isRule || (call.op === 'insert' ? call.keyId : call.keyIds) !== undefined;
   }
 
   /**
-   * Makes or opens the keys that the records go under, before they wait for their commit. The entries then list the
-   * collection. Throws like `encrypt`.
+   * Returns the write with the key of each record; null for a record without one. Makes the new keys, opens the others, and lists
+   * the collection in their entries. Throws like `encrypt`.
    */
   async underKeys<Call extends InsertCall | InsertBatchCall>(call: Call, deadlineMs: number): Promise<Call> {
     if (call.op === 'insert') {
@@ -104,7 +105,7 @@ export class CollectionVault {
     return keyId != null && this.collection.contents.has(keyId);
   }
 
-  /** Returns the key that a record needs: null for none, or for one that it already has. */
+  /** Returns the key that a record needs. Null without a key, or if a record that the collection has keeps its own. */
   #wanted(keyId: NamedKey | null | undefined, requestId?: Uint8Array | null, externalId?: string): NamedKey | null {
     const { state } = this.collection;
     const key = keyOf(requestId ?? null);

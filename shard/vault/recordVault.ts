@@ -2,9 +2,14 @@
  * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id. Provides the data keys of
  * contents. The cipher is AES-256-GCM with a fresh nonce. The associated data is the u64 collection id of the genesis ‖ key id.
  *
- * The order of steps makes a shred final. An insert lists its collection in the key's vault entry before it commits. A
- * shred writes to every listed collection once no byte of the key is left. So a concurrent insert either commits first,
- * and its record is lost with the others, or is refused by the log that states the shred.
+ * The order of steps makes a shred final, also during an insert:
+ *
+ * ```text
+ * Insert:  list the collection in the key's entry ──▶ commit the record
+ * Shred:   destroy the key ──▶ commit the shred in each listed collection
+ * ```
+ *
+ * If the record is committed before the shred, it is lost with the others. After the shred, the collection refuses it.
  */
 import type { Clock, Entropy } from '../../shared/clock.js';
 import { EntropyPool } from '../../shared/entropyPool.js';
@@ -126,14 +131,11 @@ export class RecordVault {
   async provideFresh({ project, collectionId }: PayloadTarget, count: number): Promise<ProvidedKey[]> {
     const names = Array.from({ length: count }, () => ({ project, keyId: toHex(this.by.entropy(KEY_ID_BYTES)) }));
     const made = await this.keys.create(names, [collectionId]);
-    return mapConcurrent(made, READ_AT_ONCE, async (stored) => {
+    const keys = await allOrNone(made, async (stored) => {
       if (stored === undefined) throw unavailable('a fresh vault key could not be used; retry shortly');
-      try {
-        return { keyId: stored.keyId, dataKey: await this.keys.dataKey(stored) };
-      } finally {
-        forget(stored);
-      }
+      return this.keys.dataKey(stored).finally(() => forget(stored));
     });
+    return keys.map((dataKey, at) => ({ keyId: names[at]!.keyId, dataKey }));
   }
 
   /**
@@ -141,7 +143,7 @@ export class RecordVault {
    * Throws KeyDamaged, `internal_error` without the master key, and `unavailable`. The caller owns the bytes.
    */
   dataKeys({ project }: PayloadTarget, keyIds: readonly string[]): Promise<(Uint8Array | null)[]> {
-    return mapConcurrent(keyIds, READ_AT_ONCE, async (keyId) => {
+    return allOrNone(keyIds, async (keyId) => {
       const stored = await this.#stored(project, keyId);
       try {
         if (stored === undefined || stored.entry.status === 'shredded') return null;
@@ -227,6 +229,24 @@ export class RecordVault {
     } catch (error) {
       throw error instanceof VouchError && error.code === 'internal_error' ? new KeyDamaged(error) : error;
     }
+  }
+}
+
+/** Opens keys, a few at once. If one does not open, the others are overwritten. */
+async function allOrNone<T, Key extends Uint8Array | null>(
+  items: readonly T[],
+  open: (item: T) => Promise<Key>,
+): Promise<Key[]> {
+  const opened: Key[] = [];
+  try {
+    return await mapConcurrent(items, READ_AT_ONCE, async (item) => {
+      const key = await open(item);
+      opened.push(key);
+      return key;
+    });
+  } catch (error) {
+    for (const key of opened) key?.fill(0);
+    throw error;
   }
 }
 
