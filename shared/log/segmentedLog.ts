@@ -63,6 +63,7 @@ const NO_BYTES = new Uint8Array(0);
 const stagingOf = (folder: string): string => `${folder}.new`;
 
 export class SegmentedLog {
+  /** The segments and the end of the log, once its folder was scanned. */
   #extent: Extent | undefined;
   /** Whether an append has failed: bytes after the end were never answered. */
   #suspect = false;
@@ -106,14 +107,14 @@ export class SegmentedLog {
   /** Removes the segments whose frames are all before the one at `position`, oldest first. */
   trim(position: Position): Promise<void> {
     return this.#inTurn(async () => {
-      const { closed } = await this.#settle();
-      for (const { path, base, sizeBytes } of closed) {
+      let extent = await this.#settle();
+      for (const { path, base, sizeBytes } of extent.closed) {
         if (base + sizeBytes > position) return;
         // A crash leaves the later segments: each removal is durable before the next one.
         await deleteFile(path);
         this.options.files.forget(path);
-        const extent = this.#extent!;
-        this.#extent = { ...extent, closed: extent.closed.slice(1) };
+        extent = { ...extent, closed: extent.closed.slice(1) };
+        this.#extent = extent;
       }
     });
   }
