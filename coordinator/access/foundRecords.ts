@@ -1,4 +1,5 @@
 /** The records in the result of a read, for the entry of an access log. */
+import { unreachable } from '../../shared/errors/errors.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call, Results, SearchResult } from '../../shared/protocol/calls.js';
 
@@ -24,8 +25,53 @@ export function foundRecords(call: Call, result: unknown): FoundRecords | undefi
     case 'vectorOf':
     case 'getEncrypted':
       return { ids: [(result as Results['get']).id], scores: [] };
-    default:
+    case 'countRecords':
+    case 'facets':
+    case 'graphNode':
+    case 'graphNodes':
+    case 'graphEdges':
+    case 'graphSubgraph':
+    case 'graphQuery':
+    case 'readLog':
+    case 'proofState':
+    case 'proofReceipt':
+    case 'proofInclusion':
+    case 'proofConsistency':
+    case 'checkpoint':
+    case 'timeline':
+    case 'keysOf':
+    case 'erasures':
+    case 'delete':
+    case 'softDelete':
+    case 'updateMetadata':
+    case 'patchMetadata':
+    case 'deleteMany':
+    case 'patchMany':
+    case 'addNode':
+    case 'deleteNode':
+    case 'addEdge':
+    case 'deleteEdge':
+    case 'insert':
+    case 'insertBatch':
+    case 'insertEncrypted':
+    case 'shredKey':
+    case 'auditReads':
+    case 'describe':
+    case 'indexState':
+    case 'countUnderKeys':
+    case 'erasureProofs':
+    case 'configureIndex':
+    case 'hold':
+    case 'release':
+    case 'rebuild':
+    case 'importFrames':
+    case 'logAccess':
+    case 'accessPage':
+    case 'accessFrames':
+    case 'trimAccess':
       return undefined;
+    default:
+      return unreachable(call);
   }
 }
 

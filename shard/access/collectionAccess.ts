@@ -31,15 +31,16 @@ export class CollectionAccess {
    * without an event counts as a read: its answer shows which records match.
    */
   async reporting(call: Call, { onAudited, deadlineMs }: Envelope, work: () => Promise<unknown>): Promise<unknown> {
-    const isRead = isContentRead(call);
-    if (onAudited === undefined || !(isRead || showsRecords(call))) return work();
+    if (onAudited === undefined) return work();
+    const shows = showsContentIn(call);
+    if (shows === 'none') return work();
     const { state, journal } = this.collection;
     const before = state.readAudit;
     const since = journal.sequence;
     let isEvent = false;
     try {
       const result = await work();
-      isEvent = !isRead && madeEvent(result as MadeChange | null);
+      isEvent = shows === 'withoutEvent' && madeEvent(result as MadeChange | null);
       return result;
     } finally {
       // The answer may be of the state before or after a change of the audit.
@@ -114,30 +115,12 @@ interface MadeChange {
 
 const madeEvent = (result: MadeChange | null): boolean => result?.sequence !== null && result?.deduplicated !== true;
 
-/** Whether a refusal of the write, or its answer that nothing was changed, shows something of the records, or of the graph. */
-function showsRecords(call: Call): boolean {
+/**
+ * The answers of a call that show something of the content of the collection, or proofs of it: all answers, only refusals and the
+ * answer that nothing was changed, or none.
+ */
+function showsContentIn(call: Call): 'all' | 'withoutEvent' | 'none' {
   switch (call.op) {
-    case 'delete':
-    case 'softDelete':
-    case 'updateMetadata':
-    case 'patchMetadata':
-    case 'deleteMany':
-    case 'patchMany':
-    case 'addNode':
-    case 'deleteNode':
-    case 'addEdge':
-    case 'deleteEdge':
-      return true;
-    case 'insertBatch':
-      return call.externalIds !== undefined;
-    default:
-      return false;
-  }
-}
-
-/** Whether the call reads the content of the collection, or proofs of it. */
-function isContentRead({ op }: Call): boolean {
-  switch (op) {
     case 'get':
     case 'search':
     case 'searchBatch':
@@ -161,8 +144,39 @@ function isContentRead({ op }: Call): boolean {
     case 'timeline':
     case 'keysOf':
     case 'erasures':
-      return true;
+      return 'all';
+    case 'delete':
+    case 'softDelete':
+    case 'updateMetadata':
+    case 'patchMetadata':
+    case 'deleteMany':
+    case 'patchMany':
+    case 'addNode':
+    case 'deleteNode':
+    case 'addEdge':
+    case 'deleteEdge':
+      return 'withoutEvent';
+    case 'insertBatch':
+      return call.externalIds === undefined ? 'none' : 'withoutEvent';
+    case 'insert':
+    case 'insertEncrypted':
+    case 'shredKey':
+    case 'auditReads':
+    case 'describe':
+    case 'indexState':
+    case 'countUnderKeys':
+    case 'erasureProofs':
+    case 'configureIndex':
+    case 'hold':
+    case 'release':
+    case 'rebuild':
+    case 'importFrames':
+    case 'logAccess':
+    case 'accessPage':
+    case 'accessFrames':
+    case 'trimAccess':
+      return 'none';
     default:
-      return false;
+      return unreachable(call);
   }
 }

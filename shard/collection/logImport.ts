@@ -183,8 +183,18 @@ function isSame(planned: Event | undefined, event: Event): boolean {
       return planned?.type === 'addNode' && planned.nodeId === event.nodeId;
     case 'addEdge':
       return planned?.type === 'addEdge' && planned.edgeId === event.edgeId;
-    default:
+    case 'genesis':
+    case 'softDelete':
+    case 'delete':
+    case 'updateMetadata':
+    case 'shredKey':
+    case 'deleteNode':
+    case 'deleteEdge':
+    case 'deleteMany':
+    case 'auditReads':
       return planned?.type === event.type;
+    default:
+      return unreachable(event);
   }
 }
 

@@ -2,6 +2,7 @@
  * The bytes that an event adds to its collection: in the log, without its actor, and besides it (see `HeldBytes`). Bytes that it
  * frees are not subtracted.
  */
+import { unreachable } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
 import {
   BESIDE_EVENT_BYTES,
@@ -38,7 +39,18 @@ export function addedBytes(event: Event): number {
       return inLog + (event.content?.metadata?.length ?? 0);
     case 'updateMetadata':
       return updatedBytes(event.metadata.length);
-    default:
+    case 'genesis':
+    case 'softDelete':
+    case 'delete':
+    case 'shredKey':
+    case 'addNode':
+    case 'deleteNode':
+    case 'addEdge':
+    case 'deleteEdge':
+    case 'deleteMany':
+    case 'auditReads':
       return inLog;
+    default:
+      return unreachable(event);
   }
 }

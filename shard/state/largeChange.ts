@@ -7,6 +7,7 @@
  *
  * Searches see the event happen in one turn.
  */
+import { unreachable } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
@@ -71,8 +72,18 @@ export function indexedBytesOf(event: Event, keptBytesOf: (recordId: number) => 
     case 'softDelete':
     case 'delete':
       return keptBytesOf(event.recordId);
-    default:
+    case 'genesis':
+    case 'insertEncrypted':
+    case 'shredKey':
+    case 'addNode':
+    case 'deleteNode':
+    case 'addEdge':
+    case 'deleteEdge':
+    case 'deleteMany':
+    case 'auditReads':
       return 0;
+    default:
+      return unreachable(event);
   }
 }
 
