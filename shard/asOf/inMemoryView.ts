@@ -142,10 +142,10 @@ function searchedAmong(state: CollectionState, only: SlotSet): Searched {
       beginScan: () => vectors.beginScan(),
       endScan: (scan) => vectors.endScan(scan),
       search: (query, k, pause) => vectors.search(query, k, pause, { only }),
-      rank: (query, k, slots, pause) => vectors.rank(query, k, slots, pause),
-      searchWeighted: (query, k, weighting, pause) => vectors.searchWeighted(query, k, weighting, pause, { only }),
-      gather: (query, collector, weighting, pause, among) =>
-        vectors.gather(query, collector, weighting, pause, { only: among?.only?.intersection(only) ?? only }),
+      rank: (query, k, candidates, pause) => vectors.rank(query, k, candidates, pause),
+      searchWeighted: (query, k, rows, pause) => vectors.searchWeighted(query, k, { ...rows, only }, pause),
+      gather: (query, collector, rows, pause) =>
+        vectors.gather(query, collector, { ...rows, only: rows.only?.intersection(only) ?? only }, pause),
       vectorBytes: (slot) => vectors.vectorBytes(slot),
       vectorView: (slot) => vectors.vectorView(slot),
     },

@@ -37,7 +37,7 @@ export async function openParts(
     const { journal } = opened;
     state = opened.state;
     const { vectors } = state;
-    const watermark = new CollectionWatermark(config, log, journal, context.watermarks, context.clock);
+    const watermark = new CollectionWatermark({ config, log, journal }, context.watermarks, context.clock);
     await watermark.assertAs(noted);
     const indexed = {
       config,

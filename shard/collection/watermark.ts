@@ -22,6 +22,13 @@ import type { Journal } from '../state/journal.js';
 import { assertReaches, WHAT_TO_DO } from '../state/truncatedLog.js';
 import type { NotedWatermark, Noting, WatermarkNotes } from './watermarkNotes.js';
 
+/** The log of a collection, and the journal that applies it. */
+interface AppliedLog {
+  readonly config: CollectionConfig;
+  readonly log: EventLog;
+  readonly journal: Journal;
+}
+
 export class CollectionWatermark implements Noting {
   /** Newest note that is known here. */
   #noted: NotedWatermark | undefined;
@@ -30,9 +37,7 @@ export class CollectionWatermark implements Noting {
   #firstNote: Promise<void> | undefined;
 
   constructor(
-    private readonly config: CollectionConfig,
-    private readonly log: EventLog,
-    private readonly journal: Journal,
+    private readonly applied: AppliedLog,
     private readonly notes: WatermarkNotes,
     private readonly clock: Clock,
   ) {}
@@ -44,10 +49,10 @@ export class CollectionWatermark implements Noting {
   async assertAs(noted: NotedWatermark | undefined): Promise<void> {
     this.#noted = noted;
     if (noted === undefined) return;
-    const { journal, log, config, clock } = this;
+    const { journal, log, config } = this.applied;
     const { sequence, chainHead } = noted;
     if (journal.sequence < sequence) {
-      await assertReaches(log, config.id, { sequence, known: `event ${sequence} was committed` }, clock);
+      await assertReaches(log, config.id, { sequence, known: `event ${sequence} was committed` }, this.clock);
       // The owner may have committed since.
       await journal.catchUp();
       if (journal.sequence < sequence) throw unavailable('the log could not be read to its end; retry shortly');
@@ -58,8 +63,9 @@ export class CollectionWatermark implements Noting {
 
   /** Reads the note and the rest of the log, then asserts like `assertAs`. */
   async confirm(): Promise<void> {
-    const noted = await this.notes.read(this.config.id);
-    await this.journal.catchUpToOwn();
+    const { config, journal } = this.applied;
+    const noted = await this.notes.read(config.id);
+    await journal.catchUpToOwn();
     await this.assertAs(noted);
   }
 
@@ -75,12 +81,12 @@ export class CollectionWatermark implements Noting {
   /** Call it after a commit, and when this shard becomes the owner. */
   advanced(): void {
     const noted = this.#noted;
-    if (noted !== undefined && (noted.sequence < this.journal.sequence || noted.held === undefined))
+    if (noted !== undefined && (noted.sequence < this.applied.journal.sequence || noted.held === undefined))
       this.notes.later(this);
   }
 
   async note(): Promise<void> {
-    const { journal } = this;
+    const { config, journal } = this.applied;
     const { sequence, end } = journal.history;
     const watermark = { sequence, chainHead: toHex(end.chainHead), held: journal.heldBytes };
     const isNews = ({ sequence: before, held }: StoredWatermark): boolean =>
@@ -89,7 +95,7 @@ export class CollectionWatermark implements Noting {
     while (!this.#isDeleted && (noted === undefined ? sequence > 0 : isNews(noted))) {
       const before = noted;
       // A failed write means that another owner has noted since, or the collection was deleted.
-      noted = (await this.notes.write(this.config.id, watermark, before)) ?? (await this.notes.read(this.config.id));
+      noted = (await this.notes.write(config.id, watermark, before)) ?? (await this.notes.read(config.id));
       this.#isDeleted = before !== undefined && noted === undefined;
     }
     this.#noted = noted;

@@ -230,7 +230,7 @@ export class Generation {
     const tail =
       this.tail === 0 ? undefined : await vectors.search(query, k, pause, { eligible, except: rows.covered });
     const proposed = await index.candidates(query, k, eligible);
-    const found = await vectors.rank(query, k, proposed, pause, eligible);
+    const found = await vectors.rank(query, k, { slots: proposed, eligible }, pause);
     const hits = tail === undefined ? found : mergeSortedHits(tail, found, k);
     // The search may have seen two rows of a record that was replaced meanwhile, or none. Repeat it exactly, over the rows
     // of `eligible`, which are those of the call.

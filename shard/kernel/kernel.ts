@@ -5,6 +5,8 @@ import { compileFile, instantiate, type SharedMemory } from '../../shared/webAss
  * Functions of the kernel; `assembly/` documents them. Addresses and sizes count bytes, as u32. Arguments are numbers
  * below 2^32. Results arrive as i32; `>>> 0` makes them unsigned. A scan is the address of its scratch. `plane`: 0 for
  * none. `way`: how rows are read; see `assembly/way.ts`. `isWide`: 0 or 1.
+ *
+ * WebAssembly takes numbers only, so each function has as many parameters as it needs numbers.
  */
 export interface Kernel {
   scanBytes(capacity: number, strideBytes: number): number;

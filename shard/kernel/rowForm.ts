@@ -32,7 +32,7 @@ export interface RowsIn {
 
 /** Reads components without a kernel. */
 export class RowReader {
-  readonly #read: (row: number) => Int32Array;
+  readonly #read: Read;
 
   constructor(place: RowsIn, strideBytes: number, dimension: number) {
     const { buffer, rows, vectorsAddress, form, planeAddress } = place;
@@ -48,10 +48,10 @@ export class RowReader {
     const into = new Int32Array(dimension);
     if (form === BYTES) {
       const residuals = new Int8Array(buffer, vectorsAddress, length);
-      this.#read = (row) => joinBytes(plane, row, residuals, row * apart, into);
+      this.#read = byteReader(plane, residuals, apart, into);
     } else {
       const residuals = new Int16Array(buffer, vectorsAddress, length / WORDS);
-      this.#read = (row) => joinWords(plane, row, residuals, (row * apart) / WORDS, into);
+      this.#read = wordReader(plane, residuals, apart / WORDS, into);
     }
   }
 
@@ -62,19 +62,36 @@ export class RowReader {
 }
 
 type PlaneViews = ReturnType<typeof planeViews>;
+/** Returns the components of a row, valid until the next call. */
+type Read = (row: number) => Int32Array;
 
 // Two functions with one body: in a common one, the engine would look up the type of the array for each component.
 
-function joinBytes(plane: PlaneViews, row: number, residuals: Int8Array, from: number, into: Int32Array): Int32Array {
-  const { middles, steps, codes, codeBytes } = plane;
-  const code = row * codeBytes;
-  for (let i = 0; i < into.length; i++) into[i] = middles[i]! + codes[code + i]! * steps[i]! + residuals[from + i]!;
-  return into;
+/** `apart`: residuals from one row to the next. */
+function byteReader(
+  { middles, steps, codes, codeBytes }: PlaneViews,
+  residuals: Int8Array,
+  apart: number,
+  into: Int32Array,
+): Read {
+  return (row) => {
+    const code = row * codeBytes;
+    const from = row * apart;
+    for (let i = 0; i < into.length; i++) into[i] = middles[i]! + codes[code + i]! * steps[i]! + residuals[from + i]!;
+    return into;
+  };
 }
 
-function joinWords(plane: PlaneViews, row: number, residuals: Int16Array, from: number, into: Int32Array): Int32Array {
-  const { middles, steps, codes, codeBytes } = plane;
-  const code = row * codeBytes;
-  for (let i = 0; i < into.length; i++) into[i] = middles[i]! + codes[code + i]! * steps[i]! + residuals[from + i]!;
-  return into;
+function wordReader(
+  { middles, steps, codes, codeBytes }: PlaneViews,
+  residuals: Int16Array,
+  apart: number,
+  into: Int32Array,
+): Read {
+  return (row) => {
+    const code = row * codeBytes;
+    const from = row * apart;
+    for (let i = 0; i < into.length; i++) into[i] = middles[i]! + codes[code + i]! * steps[i]! + residuals[from + i]!;
+    return into;
+  };
 }

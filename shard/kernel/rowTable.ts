@@ -79,7 +79,7 @@ export class RowTable {
   }
 }
 
-const NO_ROOM = { roomBytes: 0 };
-
-const scratchFor = (arena: ScratchArena, query: Int32Array, capacity: number, shape: BlockShape): ScanScratch =>
-  new ScanScratch(arena, new Uint8Array(query.buffer, query.byteOffset, query.byteLength), capacity, shape, NO_ROOM);
+const scratchFor = (arena: ScratchArena, query: Int32Array, capacity: number, shape: BlockShape): ScanScratch => {
+  const bytes = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
+  return new ScanScratch(arena, bytes, { shape, capacity, roomBytes: 0 });
+};

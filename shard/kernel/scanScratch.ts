@@ -30,6 +30,17 @@ interface ScratchViews {
 export const scanScratchBytes = ({ kernel }: ScratchArena, capacity: number, { strideBytes }: BlockShape): number =>
   aligned(kernel.scanBytes(capacity, strideBytes));
 
+/** What a scratch has room for. */
+export interface ScratchRoom {
+  readonly shape: BlockShape;
+  /** Largest number of rows to find. */
+  readonly capacity: number;
+  /** Bytes behind the scan that move with it; none by default. */
+  readonly movedBytes?: number;
+  /** Bytes of the room, by default those of a block's bitmap. */
+  readonly roomBytes?: number;
+}
+
 /** The scratch of a search: its query and the nearest rows so far. */
 export class ScanScratch extends MovingScratch {
   readonly largestQueryComponent: number;
@@ -37,17 +48,9 @@ export class ScanScratch extends MovingScratch {
   readonly #scanBytes: number;
   #views: ScratchViews | undefined;
 
-  /**
-   * The `query` is the little-endian bytes of the components. At most `capacity` rows are found. The `movedBytes`
-   * behind the scan move with it. The room has `roomBytes`, by default those of a block's bitmap.
-   */
-  constructor(
-    arena: ScratchArena,
-    query: Uint8Array,
-    capacity: number,
-    shape: BlockShape,
-    { movedBytes = 0, roomBytes = bitmapBytesOf(shape.rowsMax) } = {},
-  ) {
+  /** `query`: the little-endian bytes of the components. */
+  constructor(arena: ScratchArena, query: Uint8Array, room: ScratchRoom) {
+    const { shape, capacity, movedBytes = 0, roomBytes = bitmapBytesOf(shape.rowsMax) } = room;
     // The kernel would read a negative number as a large one, and write beyond its memory.
     if (!(Number.isInteger(capacity) && capacity >= 0)) throw new RangeError(`a heap of ${capacity} entries`);
     const { strideBytes } = shape;

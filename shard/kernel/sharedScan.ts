@@ -126,8 +126,8 @@ export class SharedScan implements PartedScan<Hits> {
   #addShare(): ScratchShare {
     const scratches: ScanScratch[] = [];
     try {
-      for (const arena of this.arenas)
-        scratches.push(new ScanScratch(arena, this.#query, this.#capacity, this.#vectors.shape));
+      const room = { shape: this.#vectors.shape, capacity: this.#capacity };
+      for (const arena of this.arenas) scratches.push(new ScanScratch(arena, this.#query, room));
     } catch (error) {
       for (const scratch of scratches) scratch.free();
       throw error;

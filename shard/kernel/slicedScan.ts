@@ -75,7 +75,7 @@ export abstract class SlicedScan {
 
   #scratchIn({ region: { arena } }: Block): ScanScratch {
     this.#scratch?.moveTo(arena);
-    this.#scratch ??= new ScanScratch(arena, this.query, this.capacity, this.vectors.shape);
+    this.#scratch ??= new ScanScratch(arena, this.query, { shape: this.vectors.shape, capacity: this.capacity });
     return this.#scratch;
   }
 }

@@ -27,7 +27,7 @@ import type { SlicedScan } from './slicedScan.js';
 import { SlotReuse } from './slotReuse.js';
 import type { SlotSet } from './slotSet.js';
 import type { BlockMemory } from './vectorMemory.js';
-import { type Collector, topWeighted, WeightedScan, type Weighting, weightedHits } from './weightedScan.js';
+import { type Collector, topWeighted, type WeightedRows, WeightedScan, weightedHits } from './weightedScan.js';
 
 const COMPONENT_BYTES = 4;
 
@@ -56,6 +56,12 @@ async function finishedByThreads(scan: ExactScan, threads: ScanThreads, pause: (
   } finally {
     scan.close();
   }
+}
+
+/** Slots of live rows in any order; repeated slots and slots without a row are ignored. */
+export interface Candidates {
+  readonly slots: Uint32Array;
+  readonly eligible?: SlotSet | undefined;
 }
 
 /** Consecutive rows in memory that every thread sees. */
@@ -243,12 +249,11 @@ export class VectorBlocks implements ScannedRows {
   searchWeighted(
     query: Int32Array | Uint8Array,
     k: number,
-    weighting: Weighting,
+    rows: WeightedRows,
     pause: () => Promise<void>,
-    among: Among = {},
   ): Promise<Hits> {
-    const best = topWeighted(Math.min(k, new RowChoice(this, among).most), this);
-    const scan = new WeightedScan(this, query, best, weighting, among);
+    const best = topWeighted(Math.min(k, new RowChoice(this, rows).most), this);
+    const scan = new WeightedScan(this, query, best, rows);
     return finished(scan, pause, () => weightedHits(best, this));
   }
 
@@ -256,20 +261,18 @@ export class VectorBlocks implements ScannedRows {
   gather(
     query: Int32Array | Uint8Array,
     collector: Collector,
-    weighting: Weighting,
+    rows: WeightedRows,
     pause: () => Promise<void>,
-    among: Among = {},
   ): Promise<void> {
-    return finished(new WeightedScan(this, query, collector, weighting, among), pause, () => undefined);
+    return finished(new WeightedScan(this, query, collector, rows), pause, () => undefined);
   }
 
-  /** Finds the nearest live rows of `slots`, in any order. Repeated slots and slots without a row are ignored. */
+  /** Finds the nearest `k` of the candidates. */
   rank(
     query: Int32Array | Uint8Array,
     k: number,
-    slots: Uint32Array,
+    { slots, eligible }: Candidates,
     pause: () => Promise<void>,
-    eligible?: SlotSet,
   ): Promise<Hits> {
     const chosen = eligible === undefined ? slots : slots.filter((slot) => eligible.has(slot));
     return finished(new ListedScan(this, query, k, ascending(chosen)), pause, hitsOf);

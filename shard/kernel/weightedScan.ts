@@ -42,8 +42,8 @@ export interface WeightedBounds {
   readonly scoreMost?: number;
 }
 
-/** Weights of a scan, and the bounds of the wanted rows, by default none. */
-export interface Weighting {
+/** The rows that a scan considers, with their weights and the bounds of the wanted ones, by default none. */
+export interface WeightedRows extends Among {
   readonly weights: Weights;
   readonly bounds?: WeightedBounds | undefined;
 }
@@ -121,10 +121,10 @@ export class WeightedScan extends SlicedScan {
     vectors: ScannedRows,
     query: Int32Array | Uint8Array,
     private readonly best: Collector,
-    { weights, bounds = UNBOUNDED }: Weighting,
-    among: Among = {},
+    rows: WeightedRows,
   ) {
-    super(vectors, query, BATCH_ROWS, among);
+    super(vectors, query, BATCH_ROWS, rows);
+    const { weights, bounds = UNBOUNDED } = rows;
     this.#weights = weights;
     this.#bounds = bounds;
   }

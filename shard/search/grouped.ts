@@ -63,9 +63,8 @@ export async function groupedSearch(
     scoreLeast: 0,
     ...(scoreMost === undefined ? {} : { scoreMost }),
   };
-  const weighting = { weights, bounds };
   const firsts = new FirstOfGroups(k, values, vectors.idOf);
-  await vectors.gather(query, firsts, weighting, () => firsts.rest(slice), { only: rows });
+  await vectors.gather(query, firsts, { weights, bounds, only: rows }, () => firsts.rest(slice));
   await firsts.settle(slice);
   const groups = await firsts.sorted(slice);
   const answer = ({ slots, scores, of }: GroupHits): GroupedFound => {
@@ -75,7 +74,7 @@ export async function groupedSearch(
   if (size === 1) return answer({ ...groups, of: Int32Array.from(groups.slots.keys()) });
   const members = new MembersOfGroups(groups.ordinals, size, values, vectors.idOf);
   const theirs = await rowsOf(members, values, rows, slice);
-  await vectors.gather(query, members, weighting, () => members.rest(slice), { only: theirs });
+  await vectors.gather(query, members, { weights, bounds, only: theirs }, () => members.rest(slice));
   await members.settle(slice);
   return answer(await members.sorted(slice));
 }

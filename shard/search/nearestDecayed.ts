@@ -58,7 +58,7 @@ export async function nearestDecayed(
 ): Promise<Found> {
   const weights = new DecayWeights(insertions, decay);
   const scan = (bounds?: WeightedBounds): Promise<Hits> =>
-    vectors.searchWeighted(query, n, { weights, bounds }, pause, { eligible });
+    vectors.searchWeighted(query, n, { weights, bounds, eligible }, pause);
   if (scoreMost !== undefined) {
     const bounds = { weightedMost: Number.POSITIVE_INFINITY, scoreLeast: 0, scoreMost };
     return aged(await scan(bounds), insertions, decay);

@@ -329,7 +329,7 @@ class SearchSteps {
 
   /** Returns the live rows among the slots, by distance. */
   async #ranked(slots: Uint32Array): Promise<Found> {
-    const ranked = await this.searched.vectors.rank(this.wanted.query, slots.length, slots, sliceTurns());
+    const ranked = await this.searched.vectors.rank(this.wanted.query, slots.length, { slots }, sliceTurns());
     return this.#decay === undefined ? ranked : aged(ranked, this.searched.insertions, this.#decay);
   }
 }

@@ -99,14 +99,8 @@ class BqIndex implements Index {
 
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { vectors, rows, pause } = this.order;
-    const among = { covered: rows.covered, eligible };
-    const scan = new CodeScan(
-      vectors,
-      this.codes,
-      this.#coder.rotated(query, this.mean),
-      this.#candidatesFor(k),
-      among,
-    );
+    const coded = { vectors, covered: rows.covered, codes: this.codes };
+    const scan = new CodeScan(coded, this.#coder.rotated(query, this.mean), this.#candidatesFor(k), eligible);
     try {
       while (!scan.step()) await pause();
       return scan.slots();

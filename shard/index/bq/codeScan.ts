@@ -66,6 +66,14 @@ export class CodeQuery {
   }
 }
 
+/** Rows with codes. */
+export interface CodedRows {
+  readonly vectors: VectorBlocks;
+  readonly covered: SlotSet;
+  /** The codes of all covered rows. */
+  readonly codes: CodeBlocks;
+}
+
 /**
  * A search for the rows whose codes have the least estimates, block by block, among the rows covered at its first step.
  * Always call `close`.
@@ -75,15 +83,15 @@ export class CodeScan {
   readonly #query: CodeQuery;
   #next = 0;
 
-  /** `codes`: those of all covered rows. `query`: rotated by their coder. `wanted`: number of rows to find. */
+  /** `query`: rotated by the coder of the codes. `wanted`: number of rows to find. */
   constructor(
-    private readonly vectors: VectorBlocks,
-    private readonly codes: CodeBlocks,
+    private readonly rows: CodedRows,
     query: Float32Array,
     wanted: number,
-    among: { readonly covered: SlotSet; readonly eligible: SlotSet | undefined },
+    eligible: SlotSet | undefined,
   ) {
-    this.#choice = new RowChoice(vectors, { within: among.covered, eligible: among.eligible });
+    const { vectors, covered } = rows;
+    this.#choice = new RowChoice(vectors, { within: covered, eligible });
     this.#query = new CodeQuery(query, Math.min(wanted, this.#choice.most), vectors.shape);
   }
 
@@ -117,8 +125,8 @@ export class CodeScan {
   }
 
   #block(index: number): CodedBlock {
-    const { arena, codes } = this.codes.at(index);
-    const { rows, firstSlot, live, region, bitmapAddress } = this.vectors.blocks[index]!;
+    const { arena, codes } = this.rows.codes.at(index);
+    const { rows, firstSlot, live, region, bitmapAddress } = this.rows.vectors.blocks[index]!;
     const chosen = this.#choice.rows(index);
     const chosenAt = chosen === live && region.arena === arena ? bitmapAddress : undefined;
     return { arena, codes: codes.address, rows, firstSlot, chosen, chosenAt };

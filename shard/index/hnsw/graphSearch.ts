@@ -6,7 +6,7 @@ import type { SearchResult } from '../batchForm.js';
 import { NO_SLOT } from '../rows.js';
 import { type GraphShape, nodeSlots, SEVERAL } from './graphMemory.js';
 import { doubtfulUpTo, vectorBytesOf } from './vectorForm.js';
-import { WalkScratch, walkBytes } from './walkScratch.js';
+import { type WalkRoom, WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
 const WALKED_BYTES = 8 << 20;
@@ -41,9 +41,10 @@ export interface SearchedGraph {
   readonly arenas: readonly ScratchArena[];
 }
 
+const roomFor = ({ most, eligible }: GraphSearch): WalkRoom => ({ most, slots: 32 * eligible.length });
+
 /** Returns the bytes of scratch that a search needs. */
-export const scratchBytes = (shape: GraphShape, { most, eligible }: GraphSearch): number =>
-  walkBytes(shape, most, 32 * eligible.length);
+export const scratchBytes = (shape: GraphShape, search: GraphSearch): number => walkBytes(shape, roomFor(search));
 
 /**
  * Searches in steps of about 1 ms. Returns the nodes, as `walk` does, if one of them represents several rows. Throws
@@ -61,10 +62,10 @@ export function* walk(
   { arena, address, shape }: Omit<SearchedGraph, 'table' | 'arenas'>,
   search: GraphSearch,
 ): Generator<undefined, Uint32Array> {
-  const { vector, width, most, takesAll, eligible } = search;
+  const { vector, width, takesAll, eligible } = search;
   const region = allocateScratch(arena, scratchBytes(shape, search));
   try {
-    const scratch = new WalkScratch(arena.buffer, shape, region.address, most, 32 * eligible.length);
+    const scratch = new WalkScratch(arena.buffer, region.address, shape, roomFor(search));
     const bitmap = eligible.length === 0 ? undefined : { addTo: (words: Uint32Array) => words.set(eligible) };
     scratch.prepare(vector, width, takesAll, bitmap);
     const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(shape.form));

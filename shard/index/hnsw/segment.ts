@@ -23,7 +23,7 @@ import { Proposals } from './proposals.js';
 import type { GraphRows } from './segmentRows.js';
 import { ThreadedGraph } from './threadedGraph.js';
 import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
-import { WalkScratch, walkBytes } from './walkScratch.js';
+import { type WalkRoom, WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Nodes beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
 const SPARE = 8;
@@ -79,7 +79,7 @@ export class Segment implements Index {
     });
     const { threads } = order.vectors.memory;
     const slotsOf = (nodes: Uint32Array, search: GraphSearch): Uint32Array => this.#slotsOf(nodes, search);
-    this.#threaded = threads && new ThreadedGraph(threads, order, region, graph, slotsOf);
+    this.#threaded = threads && new ThreadedGraph(threads, order, { region, shape: graph.shape, slotsOf });
   }
 
   /** Opens a saved graph, with its rows. Throws `capacity_exceeded`, and an Error if the payload is inconsistent. */
@@ -152,7 +152,7 @@ export class Segment implements Index {
     if (!this.#graph.hasRoom || !suits(form, components)) return false;
     const vector = encoded(form, components);
     // Take the scratch first: without memory to link a node, nothing changes.
-    return this.#withScratch(constructionWidth(this.order.parameters), 0, ({ address }, { kernel }) => {
+    return this.#withScratch(this.#linkRoom, ({ address }, { kernel }) => {
       const first = this.#equal.add(ordinal, vector);
       if (first !== NONE) return this.#share(first, ordinal, true);
       this.#addNode(ordinal, vector, slot);
@@ -294,7 +294,7 @@ export class Segment implements Index {
   }
 
   #add(ordinal: number, vector: Int32Array, slot: number): void {
-    this.#withScratch(constructionWidth(this.order.parameters), 0, ({ address }, { kernel }) => {
+    this.#withScratch(this.#linkRoom, ({ address }, { kernel }) => {
       this.#addNode(ordinal, vector, slot);
       kernel.linkNodes(this.#graph.address, address, 1);
     });
@@ -314,12 +314,12 @@ export class Segment implements Index {
     use: (found: Uint32Array) => void,
   ): Promise<void> {
     const { vectors, pause } = this.order;
-    const slots = eligible === undefined ? 0 : vectors.slots;
     const { arena } = this.region;
     const { address } = this.#graph;
-    const region = this.#scratchRegion(most, slots);
+    const room = { most, slots: eligible === undefined ? 0 : vectors.slots };
+    const region = this.#scratchRegion(room);
     try {
-      const scratch = this.#scratchIn(region, most, slots);
+      const scratch = this.#scratchIn(region, room);
       scratch.prepare(vector, width, takesAll, eligible);
       const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(this.#graph.shape.form));
       let count = arena.kernel.walkGraph(address, scratch.address, atOnce) >>> 0;
@@ -334,21 +334,26 @@ export class Segment implements Index {
   }
 
   /** Calls `use` with scratch. Throws `unavailable` and `capacity_exceeded`, and has then not called it. */
-  #withScratch<T>(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
-    const region = this.#scratchRegion(most, slots);
+  #withScratch<T>(room: WalkRoom, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
+    const region = this.#scratchRegion(room);
     try {
-      return use(this.#scratchIn(region, most, slots), this.region.arena);
+      return use(this.#scratchIn(region, room), this.region.arena);
     } finally {
       freeScratch(region);
     }
   }
 
-  #scratchRegion(most: number, slots: number): Region {
-    return allocateScratch(this.region.arena, walkBytes(this.#graph.shape, most, slots));
+  /** Room to link a node. */
+  get #linkRoom(): WalkRoom {
+    return { most: constructionWidth(this.order.parameters), slots: 0 };
   }
 
-  #scratchIn({ arena, address }: Region, most: number, slots: number): WalkScratch {
-    return new WalkScratch(arena.buffer, this.#graph.shape, address, most, slots);
+  #scratchRegion(room: WalkRoom): Region {
+    return allocateScratch(this.region.arena, walkBytes(this.#graph.shape, room));
+  }
+
+  #scratchIn({ arena, address }: Region, room: WalkRoom): WalkScratch {
+    return new WalkScratch(arena.buffer, address, this.#graph.shape, room);
   }
 }
 

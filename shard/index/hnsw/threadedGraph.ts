@@ -9,11 +9,16 @@ import type { OpenOrder } from '../kind.js';
 import { lend } from '../loans.js';
 import { type LentBatch, type SearchedIndex, SearchQueue } from '../searchQueue.js';
 import { type GraphBatch, packSearches } from './graphBatch.js';
-import type { GraphMemory } from './graphMemory.js';
+import type { GraphShape } from './graphMemory.js';
 import { type GraphSearch, scratchBytes, searchGraph } from './graphSearch.js';
 
-/** Returns the slots of the rows that nodes represent; see `walk` for the nodes. */
-type SlotsOf = (nodes: Uint32Array, search: GraphSearch) => Uint32Array;
+/** A graph in memory. */
+interface OpenGraph {
+  readonly region: Region;
+  readonly shape: GraphShape;
+  /** Returns the slots of the rows that nodes represent; see `walk` for the nodes. */
+  slotsOf(nodes: Uint32Array, search: GraphSearch): Uint32Array;
+}
 
 export class ThreadedGraph implements SearchedIndex<GraphSearch> {
   readonly queue: SearchQueue<GraphSearch>;
@@ -21,9 +26,7 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
   constructor(
     threads: ScanThreads,
     private readonly order: Pick<OpenOrder, 'vectors' | 'pause'>,
-    private readonly region: Region,
-    private readonly graph: GraphMemory,
-    private readonly slotsOf: SlotsOf,
+    private readonly graph: OpenGraph,
   ) {
     this.queue = new SearchQueue(threads, this);
   }
@@ -31,8 +34,8 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
   batch(searches: readonly GraphSearch[]): LentBatch {
     const { vectors } = this.order;
     const { arenas: rows, table } = vectors.place;
-    const { arena, address } = this.region;
-    const { shape } = this.graph;
+    const { region, shape } = this.graph;
+    const { arena, address } = region;
     const arenas = rows.includes(arena) ? rows : [...rows, arena];
     const k = searches.reduce((most, search) => Math.max(most, search.k), 0);
     const walkBytes = searches.reduce((most, search) => Math.max(most, scratchBytes(shape, search)), 0);
@@ -59,15 +62,16 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
 
   async inLoop(search: GraphSearch): Promise<Hits> {
     const { vectors, pause } = this.order;
-    const { address, arena } = this.region;
-    const graph = { arena, address, shape: this.graph.shape, ...vectors.place };
+    const { region, shape } = this.graph;
+    const { arena, address } = region;
+    const graph = { arena, address, shape, ...vectors.place };
     return this.hits(search, await inTurns(searchGraph(graph, search), pause));
   }
 
   async #measured(search: GraphSearch, nodes: Uint32Array): Promise<Hits> {
     const { vectors, pause } = this.order;
     await pause();
-    const slots = ascending(this.slotsOf(nodes, search));
+    const slots = ascending(this.graph.slotsOf(nodes, search));
     const { arenas, table } = vectors.place;
     return inTurns(table.nearest(arenas, search.query, search.k, slots), pause);
   }

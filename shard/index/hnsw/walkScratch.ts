@@ -14,9 +14,16 @@ const LANES_BYTES = 16;
 
 const aligned = (sizeBytes: number): number => 16 * Math.ceil(sizeBytes / 16);
 
+/** Room for the results of a walk. */
+export interface WalkRoom {
+  /** Largest number of nodes to keep. */
+  readonly most: number;
+  /** Bits of the bitmap of eligible slots; 0 without one. */
+  readonly slots: number;
+}
+
 /** Returns the parts of a scratch, in bytes and in order. */
-function partsOf(shape: GraphShape, most: number, slots: number): readonly number[] {
-  const { neighbours, capacity, form } = shape;
+function partsOf({ neighbours, capacity, form }: GraphShape, { most, slots }: WalkRoom): readonly number[] {
   return [
     HEADER_WORDS * WORD_BYTES,
     (most + 1) * ENTRY_BYTES,
@@ -32,23 +39,23 @@ function partsOf(shape: GraphShape, most: number, slots: number): readonly numbe
 /** A set of slots that can be written to a bitmap. */
 export type Slots = Pick<SlotSet, 'addTo'>;
 
-/** Returns the bytes of a scratch. `most`: nodes to keep. `slots`: bits of the bitmap of eligible slots; 0 without one. */
-export const walkBytes = (shape: GraphShape, most: number, slots = 0): number =>
-  partsOf(shape, most, slots).reduce((sum, bytes) => sum + bytes, 0);
+/** Returns the bytes of a scratch. */
+export const walkBytes = (shape: GraphShape, room: WalkRoom): number =>
+  partsOf(shape, room).reduce((sum, bytes) => sum + bytes, 0);
 
-/** A scratch at an address in the memory of the graph. It has room for `most` nodes. */
+/** A scratch at an address in the memory of the graph. */
 export class WalkScratch {
   readonly #entries: number;
 
   constructor(
     private readonly buffer: SharedArrayBuffer,
-    shape: GraphShape,
     readonly address: number,
-    private readonly most: number,
-    private readonly slots = 0,
+    shape: GraphShape,
+    private readonly room: WalkRoom,
   ) {
+    const { most } = room;
     let at = address;
-    const places = partsOf(shape, most, slots).map((bytes) => {
+    const places = partsOf(shape, room).map((bytes) => {
       at += bytes;
       return at - bytes;
     });
@@ -66,12 +73,13 @@ export class WalkScratch {
    * optionally one in `eligible`. `query`: words of the vector, as the graph stores vectors.
    */
   prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Slots | undefined): void {
+    const { most, slots } = this.room;
     const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
     const bitmap = header[HEADER_WORDS - 1]!;
-    header.set([width, this.most, Number(takesAll), eligible === undefined ? 0 : bitmap, this.slots], 1);
+    header.set([width, most, Number(takesAll), eligible === undefined ? 0 : bitmap, slots], 1);
     new Int32Array(this.buffer, header[0]!, query.length).set(query);
     if (eligible === undefined) return;
-    const words = new Uint32Array(this.buffer, bitmap, Math.ceil(this.slots / 32));
+    const words = new Uint32Array(this.buffer, bitmap, Math.ceil(slots / 32));
     eligible.addTo(words.fill(0));
   }
 

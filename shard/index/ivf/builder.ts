@@ -57,7 +57,7 @@ function fromScratch(memory: WorkMemory, order: BuildOrder): Built {
   const assigner =
     sample.count === 0
       ? new CentroidAssigner(memory, 1, sample.shift)
-      : new KMeans(memory, sample, lists, numbers, progress).run();
+      : new KMeans(sample, lists, numbers, progress).run();
   const assigned = new Uint32Array(rows.count).fill(NO_LIST);
   assignRows(memory, assigner, order, { ordinals: live, assigned });
   return { assigner, assigned, usualShift: sample.shift };
@@ -110,7 +110,7 @@ function copySample(memory: WorkMemory, rows: BuildRows, ordinals: Uint32Array, 
     if (at % COPIED_AT_ONCE === 0) progress.obey();
   });
   const usual = largest.sort()[Math.floor((largest.length - 1) * (1 - CLIPPED_PART))] ?? 0;
-  return { table, count: ordinals.length, shift: codes.shiftFor(2 * usual) };
+  return { memory, table, count: ordinals.length, shift: codes.shiftFor(2 * usual) };
 }
 
 /** Writes the nearest list of each row of `ordinals` to `assigned`. */

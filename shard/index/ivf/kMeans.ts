@@ -15,6 +15,7 @@ const ENCODED_AT_ONCE = 1024;
 
 /** Training rows in the memory of a build. */
 export interface Sample {
+  readonly memory: WorkMemory;
   /** Address of the rows. */
   readonly table: number;
   readonly count: number;
@@ -30,19 +31,18 @@ export class KMeans {
   readonly #assigner: CentroidAssigner;
 
   constructor(
-    private readonly memory: WorkMemory,
     private readonly sample: Sample,
     private readonly lists: number,
     private readonly numbers: SeededNumbers,
     private readonly progress: BuildProgress,
   ) {
-    this.#assigner = new CentroidAssigner(memory, lists, sample.shift);
+    this.#assigner = new CentroidAssigner(sample.memory, lists, sample.shift);
   }
 
   /** Returns an assigner to the centroids. */
   run(): CentroidAssigner {
-    const { memory, lists, numbers, progress } = this;
-    const { count } = this.sample;
+    const { lists, numbers, progress } = this;
+    const { memory, count } = this.sample;
     const assigner = this.#assigner;
     const { kernel, strideBytes } = memory;
     this.#drawStart();
@@ -75,17 +75,17 @@ export class KMeans {
    */
   #drawStart(): void {
     const { lists, numbers, progress } = this;
-    const { table, count, shift } = this.sample;
-    const { kernel, strideBytes, codes } = this.memory;
+    const { memory, table, count, shift } = this.sample;
+    const { kernel, strideBytes, codes } = memory;
     const { codeBytes, componentMax } = codes;
-    const rowCodes = this.memory.allocateCodes(count);
+    const rowCodes = memory.allocateCodes(count);
     for (let first = 0; first < count; first += ENCODED_AT_ONCE) {
       const [from, to] = [table + first * strideBytes, rowCodes + first * codeBytes];
       kernel.cutRows(from, strideBytes, Math.min(ENCODED_AT_ONCE, count - first), to, codeBytes, shift, componentMax);
       progress.obey();
     }
-    const nearest = this.memory.words(groupsOf(count)).fill(0xffff_ffff).byteOffset;
-    const totals = this.memory.words(groupsOf(1)).byteOffset;
+    const nearest = memory.words(groupsOf(count)).fill(0xffff_ffff).byteOffset;
+    const totals = memory.words(groupsOf(1)).byteOffset;
     let row = numbers.below(count);
     for (let list = 0; list < lists; list++) {
       this.#moveToRow(list, row);
@@ -98,8 +98,8 @@ export class KMeans {
 
   /** Assigns the rows of the sample to lists, and adds them to the sums of these; returns how many changed their list. */
   #assignSample(assigned: number, sums: BigInt64Array, counts: Uint32Array): number {
-    const { table, count } = this.sample;
-    const { kernel, strideBytes } = this.memory;
+    const { memory, table, count } = this.sample;
+    const { kernel, strideBytes } = memory;
     const { rowsPerCall } = this.#assigner;
     let changed = 0;
     for (let first = 0; first < count; first += rowsPerCall) {
@@ -113,6 +113,7 @@ export class KMeans {
   }
 
   #moveToRow(list: number, row: number): void {
-    this.memory.row(this.#assigner.centroids, list).set(this.memory.row(this.sample.table, row));
+    const { memory, table } = this.sample;
+    memory.row(this.#assigner.centroids, list).set(memory.row(table, row));
   }
 }

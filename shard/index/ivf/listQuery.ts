@@ -5,7 +5,7 @@
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { BATCH_ROWS, ESTIMATE_SPARE_BYTES, FOUND_BYTES } from '../../kernel/kernel.js';
 import { aligned } from '../../kernel/movingScratch.js';
-import { ScanScratch, scanScratchBytes } from '../../kernel/scanScratch.js';
+import { ScanScratch, type ScratchRoom, scanScratchBytes } from '../../kernel/scanScratch.js';
 import { signQueryBytes, writeSignQuery } from '../../kernel/signCodes.js';
 import type { ScratchArena, ScratchRegion } from '../../kernel/vectorMemory.js';
 import type { ChunkMemory } from './chunkMemory.js';
@@ -121,7 +121,7 @@ export class ListQuery {
 
   #scratchIn(arena: ScratchArena): ListScratch {
     this.#scratch?.moveTo(arena);
-    this.#scratch ??= new ListScratch(arena, this.#query, this.k, this.rows.shape, this.rotated);
+    this.#scratch ??= new ListScratch(arena, this.#query, this.rotated, { shape: this.rows.shape, capacity: this.k });
     return this.#scratch;
   }
 }
@@ -141,9 +141,10 @@ class ListScratch extends ScanScratch {
   /** Chunk for whose centroid the query for sign codes is prepared. */
   #entered: ChunkMemory | undefined;
 
-  constructor(arena: ScratchArena, query: Uint8Array, k: number, shape: BlockShape, rotated: Float32Array | undefined) {
-    super(arena, query, k, shape, {
-      movedBytes: rotated === undefined ? 0 : signQueryBytes(shape.dimension),
+  constructor(arena: ScratchArena, query: Uint8Array, rotated: Float32Array | undefined, room: ScratchRoom) {
+    super(arena, query, {
+      ...room,
+      movedBytes: rotated === undefined ? 0 : signQueryBytes(room.shape.dimension),
       roomBytes: ROOM_BYTES + BITMAP_BYTES,
     });
     this.comparesSigns = rotated !== undefined;
