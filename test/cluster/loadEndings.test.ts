@@ -63,7 +63,7 @@ describe('the end of npm run load', () => {
     expect(await refusalOf(await load(200))).to.match(
       new RegExp(`^✘ load +${fault}; none of the first 100 rows fits$`, 'm'),
     );
-    const piped = runLoadOf(at, [lines(2)], 'narrow', ['--format', 'jsonl'], { isInputOpen: true });
+    const piped = runLoadOf(at, 'narrow', ['--format', 'jsonl'], { input: [lines(2)], isInputOpen: true });
     expect(await refusalOf(piped)).to.match(new RegExp(`^✘ load +${fault}$`, 'm'));
     const rejects = join(rig.folder, 'narrow.rejects');
     expect(await succeeded(await load(200, ['--rejects', rejects]))).to.match(

@@ -83,7 +83,7 @@ describe('rows of npm run load', () => {
 
   it('are reported if an earlier load has inserted them, and inserted with --again', async () => {
     const rows = linesOf([{ vector: [1] }, { vector: [2] }, { vector: [3] }]);
-    const load = (args: readonly string[]) => runLoadOf(at, [rows], 'again', ['--format', 'jsonl', ...args]);
+    const load = (args: readonly string[]) => runLoadOf(at, 'again', ['--format', 'jsonl', ...args], { input: [rows] });
     await succeeded(load(['--create']));
     await at.rw.post('/v1/records/delete', { collection: 'again', ids: [2] });
     expect(lastLine(await succeeded(load([])))).to.match(

@@ -27,14 +27,13 @@ export const runStoreExport = (at: At, collection: string, folder: string): Laun
 export const runImport = (at: At, file: string, name?: string): Launched =>
   launched('import', at, ['--file', file, ...(name === undefined ? [] : ['--collection', name])]);
 
-/** Loads its standard input. */
+/** Loads its standard input, which the options give. */
 export const runLoadOf = (
   at: At,
-  input: readonly (string | Uint8Array)[],
   collection: string,
   args: readonly string[],
-  options: LaunchOptions = {},
-): Launched => launched('load', at, ['-', '--collection', collection, ...args], { ...options, input });
+  options: LaunchOptions & Required<Pick<LaunchOptions, 'input'>>,
+): Launched => launched('load', at, ['-', '--collection', collection, ...args], options);
 
 export const runLoad = (at: At, file: string, collection: string, args: readonly string[] = []): Launched =>
   launched('load', at, [file, '--collection', collection, ...args]);

@@ -29,13 +29,18 @@ export interface FolderServiceOptions extends ConfigOverrides {
   readonly segmentBytes?: number;
 }
 
+/** What runs; `stops` ends all of it, in this order. */
+interface Running {
+  readonly shard: RunningShard;
+  readonly backend: ClusterBackend;
+  readonly stops: readonly (() => Promise<void>)[];
+}
+
 export class FolderService {
   private constructor(
     readonly config: Config,
     readonly platform: Platform,
-    private readonly shard: RunningShard,
-    private readonly backend: ClusterBackend,
-    private readonly stops: readonly (() => Promise<void>)[],
+    private readonly running: Running,
   ) {}
 
   /** Throws the error of a refused start. */
@@ -59,7 +64,7 @@ export class FolderService {
         logger,
       });
       stops.unshift(() => backend.stop());
-      return new FolderService(config, platform, shard, backend, stops);
+      return new FolderService(config, platform, { shard, backend, stops });
     } catch (error) {
       for (const stop of stops) await stop();
       throw error;
@@ -67,32 +72,32 @@ export class FolderService {
   }
 
   async stop(): Promise<void> {
-    for (const stop of this.stops) await stop();
+    for (const stop of this.running.stops) await stop();
   }
 
   async create(project: string, wanted: WantedCollection): Promise<Collection> {
-    return (await this.backend.create(project, wanted, soon())).collection;
+    return (await this.running.backend.create(project, wanted, soon())).collection;
   }
 
   find(project: string, name: string): Promise<Collection> {
-    return this.backend.find(project, name);
+    return this.running.backend.find(project, name);
   }
 
   call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
-    return this.backend.call(collection, call, soon());
+    return this.running.backend.call(collection, call, soon());
   }
 
   health(): Promise<Health> {
-    return this.backend.health();
+    return this.running.backend.health();
   }
 
   get collections(): number {
-    return this.shard.status().collections;
+    return this.running.shard.status().collections;
   }
 
   /** Number of collections with damage, by damaged part, according to the metrics. */
   async damaged(): Promise<Partial<Record<DamagedPart, number>>> {
-    const samples = samplesNamed('vouch_damaged', ...(await this.backend.shardMetrics()));
+    const samples = samplesNamed('vouch_damaged', ...(await this.running.backend.shardMetrics()));
     return Object.fromEntries(
       samples.filter(({ value }) => value > 0).map(({ value, labels }) => [labels.part as DamagedPart, value]),
     );

@@ -57,8 +57,7 @@ export function orderOf(
   store: GenerationStore,
   vectors: VectorBlocks,
   number: number,
-  base?: Pick<SavedGeneration, 'folder'>,
-  given: Partial<GenerationFacts> = {},
+  { base, ...given }: Partial<GenerationFacts> & { readonly base?: Pick<SavedGeneration, 'folder'> } = {},
 ): GenerationOrder {
   const facts = factsOf(number, { dimension: vectors.dimension, trainedRows: vectors.liveCount, ...given });
   return {

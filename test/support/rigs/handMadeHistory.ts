@@ -69,12 +69,17 @@ export const EVENTS: readonly LoggedEvent[] = [
 ];
 export const LOG = logOf(EVENTS);
 
-export function inserted(row: Row, id: number, sequence: number, times: Times, log = LOG): InsertCall {
-  const stateHash = stateHashAt(log, sequence, rootAt(sequence)) ?? '';
-  const receipt = { recordId: id, sequence, oldRoot: rootAt(sequence - 1), newRoot: rootAt(sequence), stateHash };
-  const answer = { id, deduplicated: false, receipt: { ...receipt, problems: [] } };
-  return { op: 'insert', ...asked(times), row, outcome: ok(answer) };
-}
+/** Inserts whose receipts are those of a log. */
+export const insertedIn =
+  (log: typeof LOG) =>
+  (row: Row, id: number, sequence: number, times: Times): InsertCall => {
+    const stateHash = stateHashAt(log, sequence, rootAt(sequence)) ?? '';
+    const receipt = { recordId: id, sequence, oldRoot: rootAt(sequence - 1), newRoot: rootAt(sequence), stateHash };
+    const answer = { id, deduplicated: false, receipt: { ...receipt, problems: [] } };
+    return { op: 'insert', ...asked(times), row, outcome: ok(answer) };
+  };
+
+export const inserted = insertedIn(LOG);
 
 export const search = (
   times: Times,

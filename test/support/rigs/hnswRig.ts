@@ -108,7 +108,7 @@ class Opened {
 
   async search(query: Int32Array, k = K, eligible?: SlotSet) {
     const slots = await this.index.candidates(query, k, eligible);
-    return this.collection.vectors.rank(query, k, slots, nextTurn, eligible);
+    return this.collection.vectors.rank(query, k, { slots, eligible }, nextTurn);
   }
 
   /** Share of the exact nearest rows that were found. */

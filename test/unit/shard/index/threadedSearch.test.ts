@@ -85,7 +85,7 @@ for (const { kind, dimension, bound, parameters } of CASES)
       const found = await Promise.all(queries.map((query) => rows.index.search!(query, k, eligible)));
       for (const [at, query] of queries.entries()) {
         const slots = await rows.index.candidates(query, k, eligible);
-        expect(found[at]).to.deep.equal(await rows.vectors.rank(query, k, slots, nextTurn, eligible));
+        expect(found[at]).to.deep.equal(await rows.vectors.rank(query, k, { slots, eligible }, nextTurn));
       }
     };
 

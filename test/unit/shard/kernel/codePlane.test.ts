@@ -81,10 +81,12 @@ describe('the codes of rows', () => {
         const expected = nearest(rows, query, 10, new Set(slots));
         const of = `${slots.length} rows`;
         expect(listed(await vectors.search(query, 10, noPause, { eligible })), of).to.deep.equal(expected);
-        expect(listed(await vectors.rank(query, 10, Uint32Array.from(slots), noPause)), of).to.deep.equal(expected);
+        expect(listed(await vectors.rank(query, 10, { slots: Uint32Array.from(slots) }, noPause)), of).to.deep.equal(
+          expected,
+        );
         const within = { weightedMost: expected.scores.at(-1) ?? 0, scoreLeast: 0 };
         const weighting = { weights: EVEN, bounds: within };
-        const weighted = await vectors.searchWeighted(query, 10, weighting, noPause, { eligible });
+        const weighted = await vectors.searchWeighted(query, 10, { ...weighting, eligible }, noPause);
         expect(listed(weighted), of).to.deep.equal(expected);
       }
     }

@@ -36,7 +36,7 @@ describe('the ranking of rows', () => {
 
   const checkRank = async (collection: Modelled, slots: readonly number[], k: number, bound = 2 ** 18) => {
     const query = randomVector(random, collection.dimension, bound);
-    const hits = await collection.vectors.rank(query, k, Uint32Array.from(slots), noPause);
+    const hits = await collection.vectors.rank(query, k, { slots: Uint32Array.from(slots) }, noPause);
     expect(listed(hits)).to.deep.equal(nearest(collection.rows, query, k, new Set(slots)));
   };
 
@@ -80,7 +80,12 @@ describe('the ranking of rows', () => {
         const query = randomVector(random, 12, 2 ** 18);
         for (const given of [slots, shuffled(slots)]) {
           const list = Uint32Array.from(given);
-          const hits = await collection.vectors.rank(query, 20, list, noPause, setOf(collection, chosen));
+          const hits = await collection.vectors.rank(
+            query,
+            20,
+            { slots: list, eligible: setOf(collection, chosen) },
+            noPause,
+          );
           expect(listed(hits)).to.deep.equal(nearest(collection.rows, query, 20, both));
         }
       }
@@ -98,7 +103,12 @@ describe('the ranking of rows', () => {
         const chosen = new Set(some(collection.rows, 0.5));
         const query = randomVector(random, 64, 2 ** 18);
         const list = Uint32Array.from(given);
-        const hits = await collection.vectors.rank(query, 50, list, noPause, setOf(collection, chosen));
+        const hits = await collection.vectors.rank(
+          query,
+          50,
+          { slots: list, eligible: setOf(collection, chosen) },
+          noPause,
+        );
         const both = new Set(slots.filter((slot) => chosen.has(slot)));
         expect(listed(hits)).to.deep.equal(nearest(collection.rows, query, 50, both));
       }
@@ -117,7 +127,7 @@ describe('the ranking of rows', () => {
       const slots = some(collection.rows, 0.9);
       const expected = nearest(collection.frozen(), query, 30, new Set(slots));
       let pauses = 0;
-      const hits = await collection.vectors.rank(query, 30, Uint32Array.from(slots), async () => {
+      const hits = await collection.vectors.rank(query, 30, { slots: Uint32Array.from(slots) }, async () => {
         pauses++;
         for (const slot of expected.slots) if (collection.rows.has(slot)) collection.release(slot);
         collection.insert(query);

@@ -60,7 +60,7 @@ describe('the rows of full blocks', () => {
     const slots = Uint32Array.from(all.filter(() => random.next() < 0.3));
     for (const k of [1, 10, 400]) await collection.check(query, k);
     const expected = nearest(rows, query, 20, new Set(slots));
-    expect(listed(await vectors.rank(query, 20, slots, noPause))).to.deep.equal(expected);
+    expect(listed(await vectors.rank(query, 20, { slots }, noPause))).to.deep.equal(expected);
     const { arenas, table } = vectors.place;
     const measured = table
       .nearest(

@@ -55,8 +55,14 @@ describe('the shred of a key with many records, applied in steps', () => {
     let looks = 0;
     const { encrypted, versions } = state;
     const [get, lost] = [encrypted.get.bind(encrypted), versions.lost.bind(versions)];
-    encrypted.get = (recordId) => (looks++, get(recordId));
-    versions.lost = (...given) => (looks++, lost(...given));
+    encrypted.get = (recordId) => {
+      looks++;
+      return get(recordId);
+    };
+    versions.lost = (...given) => {
+      looks++;
+      return lost(...given);
+    };
     let most = 0;
     for (const _ of state.applyInSteps(SHRED, () => undefined)) {
       most = Math.max(most, looks);

@@ -35,8 +35,9 @@ class Coded {
   }
 
   scan(query: Int32Array, wanted: number, eligible?: SlotSet): CodeScan {
-    const among = { covered: this.covered, eligible };
-    return new CodeScan(this.model.vectors, this.codes, this.#coder.rotated(query, this.mean), wanted, among);
+    const { covered, codes } = this;
+    const { vectors } = this.model;
+    return new CodeScan({ vectors, covered, codes }, this.#coder.rotated(query, this.mean), wanted, eligible);
   }
 
   /** Result of a scan in one step. */

@@ -60,7 +60,7 @@ describe('builds that take turns', () => {
     builds = newBuildThread({ rules, metrics });
   };
   const build = (project: string, collectionId: number, what: typeof HUGE | typeof SMALL): Build => {
-    const order = orderOf(store, rows.vectors, 1, undefined, { ...what, collectionId });
+    const order = orderOf(store, rows.vectors, 1, { ...what, collectionId });
     return builds.build(order, { project, urgent: true });
   };
   const folderOf = (collectionId: number): string => store.folderOf(collectionId, 1);

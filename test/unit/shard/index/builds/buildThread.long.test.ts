@@ -51,7 +51,7 @@ describe('the build thread', () => {
   const recordIdsOf = async (saved: SavedGeneration): Promise<number[]> => [...(await readRows(saved)).recordIds];
   /** Starts a build of some seconds. The tests cancel or kill it within the first. */
   const longBuild = (number: number) =>
-    builds.build(orderOf(store, long.vectors, number, undefined, { kind: 'hnsw', parameters: {} }), PATIENT);
+    builds.build(orderOf(store, long.vectors, number, { kind: 'hnsw', parameters: {} }), PATIENT);
   let long: Modelled;
   before(() => {
     long = collectionOf(20_000, 64);
@@ -103,7 +103,7 @@ describe('the build thread', () => {
     const died = before.filter(() => random.int(5) === 0);
     for (const id of died) collection.release(slots.get(id)!);
     for (let i = 0; i < 700; i++) collection.insert(randomVector(random, 8, 2 ** 20));
-    const saved = await builds.build(orderOf(store, vectors, 2, base), PATIENT).done;
+    const saved = await builds.build(orderOf(store, vectors, 2, { base }), PATIENT).done;
     const { recordIds, leftOut } = await readRows(saved);
     expect([...recordIds.subarray(0, before.length)]).to.deep.equal(before);
     expect([...recordIds.subarray(before.length)].sort((a, b) => a - b)).to.deep.equal(
@@ -122,7 +122,7 @@ describe('the build thread', () => {
     const base = await builds.complete({ ...first.facts, number: 2 }, 'p', again, { recordIds, leftOut: [5, 3, 5] });
     expect(await store.latest(COLLECTION)).to.deep.equal(base);
     expect([...(await readRows(base)).leftOut]).to.deep.equal([3, 5]);
-    const extended = await builds.build(orderOf(store, vectors, 3, base), PATIENT).done;
+    const extended = await builds.build(orderOf(store, vectors, 3, { base }), PATIENT).done;
     const { recordIds: after, leftOut } = await readRows(extended);
     expect([...after]).to.deep.equal([...recordIds]);
     expect([...leftOut]).to.deep.equal([3, 5]);
@@ -131,7 +131,7 @@ describe('the build thread', () => {
   it('builds in the order of requests, awaited builds first', async () => {
     const { vectors } = collectionOf(1_000);
     const base = await blockedBase(join(folder, 'base'));
-    const blocked = builds.build(orderOf(store, vectors, 9, base), PATIENT);
+    const blocked = builds.build(orderOf(store, vectors, 9, { base }), PATIENT);
     await base.reached();
     const ended: number[] = [];
     const orders = [PATIENT, PATIENT, URGENT, URGENT].map((urgency, i) =>
@@ -163,7 +163,7 @@ describe('the build thread', () => {
     const { vectors } = collectionOf(1_000);
     const base = await blockedBase(join(folder, 'base'));
     const started = once(process, 'worker') as Promise<[Worker]>;
-    const dying = builds.build(orderOf(store, vectors, 1, base), PATIENT);
+    const dying = builds.build(orderOf(store, vectors, 1, { base }), PATIENT);
     const next = builds.build(orderOf(store, vectors, 2), PATIENT);
     const [worker] = await started;
     await base.reached();
@@ -178,7 +178,7 @@ describe('the build thread', () => {
   it('reports in one line why a build failed, without local paths', async () => {
     const { vectors } = collectionOf(1_000);
     await writeFile(join(folder, '8'), 'a file where a folder should be');
-    const order = orderOf(store, vectors, 1, undefined, { collectionId: 8 });
+    const order = orderOf(store, vectors, 1, { collectionId: 8 });
     const error = await rejection(builds.build(order, PATIENT).done);
     expect(error.message).to.match(/^ENOTDIR: [a-z ]+$/);
     expect(String(error.cause)).to.contain(folder);
@@ -186,7 +186,7 @@ describe('the build thread', () => {
 
   it('fails a build if its folder disappears', async () => {
     const { vectors } = collectionOf(5_000, 64);
-    const build = builds.build(orderOf(store, vectors, 1, undefined, { kind: 'hnsw', parameters: {} }), PATIENT);
+    const build = builds.build(orderOf(store, vectors, 1, { kind: 'hnsw', parameters: {} }), PATIENT);
     await eventually('the build to be under way', () => build.progress.done > 0);
     await rm(join(folder, String(COLLECTION)), { recursive: true });
     expect((await rejection(build.done)).message)
@@ -207,7 +207,7 @@ describe('the build thread', () => {
     const { vectors } = collectionOf(1_000);
     const base = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const extended = (number: number, given = {}): Promise<Error> =>
-      rejection(builds.build(orderOf(store, vectors, number, base, given), PATIENT).done);
+      rejection(builds.build(orderOf(store, vectors, number, { base, ...given }), PATIENT).done);
     expect((await extended(2, { kind: 'ivf' })).message).to.equal(
       'generation 1 of collection 7 cannot be the base of this one',
     );
@@ -225,7 +225,7 @@ describe('the build thread', () => {
     const { vectors } = collectionOf(1_000);
     const saved = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const base = await blockedBase(join(folder, 'base'));
-    const build = builds.build(orderOf(store, vectors, 2, base), PATIENT);
+    const build = builds.build(orderOf(store, vectors, 2, { base }), PATIENT);
     await base.reached();
     await builds.verify(saved, 'p');
     build.cancel();

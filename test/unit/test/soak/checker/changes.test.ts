@@ -4,7 +4,7 @@ import { checkHistory } from '../../../../soak/checker/check.js';
 import type { CollectionLog, LoggedEvent } from '../../../../soak/checker/log.js';
 import type { MergeManyCall, RemoveCall } from '../../../../soak/history/records.js';
 import type { Call } from '../../../../soak/history.js';
-import { ABSENT, asked, insertEvent, inserted, logOf, ok, rowOf } from '../../../../support/rigs/handMadeHistory.js';
+import { ABSENT, asked, insertEvent, insertedIn, logOf, ok, rowOf } from '../../../../support/rigs/handMadeHistory.js';
 
 const [A, B] = [rowOf(1, [0, 0], 1), rowOf(2, [3, 4], 2)];
 const INSERTS = [insertEvent(1, A), insertEvent(2, B)];
@@ -13,7 +13,7 @@ const changed = (recordId: number, color: number): LoggedEvent => ({
 });
 
 const wrong = (log: CollectionLog, ...calls: readonly Call[]): Record<string, number> => {
-  const writes = [inserted(A, 1, 1, [0, 5], log), inserted(B, 2, 2, [10, 15], log)];
+  const writes = [insertedIn(log)(A, 1, 1, [0, 5]), insertedIn(log)(B, 2, 2, [10, 15])];
   return Object.fromEntries(checkHistory([...writes, ...calls], [log], { staleMs: 0, indexed: new Map() }).counts);
 };
 
@@ -53,7 +53,7 @@ describe('the history checker, on changes', () => {
 
 describe('the history checker, on an alias', () => {
   const logs = ['a', 'b'].map((name, i) => logOf([insertEvent(1, [A, B][i]!)], new Map(), name));
-  const writes = logs.map((log, i) => ({ ...inserted([A, B][i]!, 1, 1, [0, 5], log), collection: log.collection }));
+  const writes = logs.map((log, i) => ({ ...insertedIn(log)([A, B][i]!, 1, 1, [0, 5]), collection: log.collection }));
   const everywhere = (times: readonly [number, number]) => ({ ...asked(times), collection: '*' });
   const move = (to: string, times: readonly [number, number]): Call => ({
     ...{ op: 'moveAlias', ...everywhere(times), to, outcome: ok({}) },

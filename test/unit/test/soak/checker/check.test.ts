@@ -19,6 +19,7 @@ import {
   got,
   insertEvent,
   inserted,
+  insertedIn,
   LOG,
   logOf,
   ok,
@@ -327,7 +328,7 @@ function randomHistory(random: ReturnType<typeof seededRandom>): { calls: Call[]
       return { op: 'softDelete', ...asked(times), id: event.recordId, since: null, outcome: ok({ sequence: i + 1 }) };
     const { vector, metadata, text, requestId } = event;
     const row = { vector, metadata, text, requestId };
-    return inserted(row, event.recordId, i + 1, times, log);
+    return insertedIn(log)(row, event.recordId, i + 1, times);
   });
   return { calls, log };
 }

@@ -50,7 +50,7 @@ const edge = (edgeId: number, from: number, to: number, kind: number, sequence: 
 const timesOf = (sequence: number): Times => [10 * sequence, 10 * sequence + 5];
 
 const WRITES = {
-  insert: inserted(A, 1, 1, timesOf(1), LOG),
+  insert: inserted(A, 1, 1, timesOf(1)),
   linked: node(1, 0, 1, 2),
   second: node(2, 1, null, 3),
   third: node(3, 2, null, 4),

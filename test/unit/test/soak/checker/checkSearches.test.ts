@@ -13,7 +13,7 @@ import {
   asked,
   EVENTS,
   insertEvent,
-  inserted,
+  insertedIn,
   LOG,
   logOf,
   ok,
@@ -33,7 +33,7 @@ const OTHER = 'b';
 const FAR = rowOf(21, [0, 6]);
 /** A second collection with one record, at distance 36 from the origin. */
 const OTHER_LOG = logOf([insertEvent(1, FAR)], new Map(), OTHER);
-const IN_OTHER: Call = { ...inserted(FAR, 1, 1, [0, 10], OTHER_LOG), collection: OTHER };
+const IN_OTHER: Call = { ...insertedIn(OTHER_LOG)(FAR, 1, 1, [0, 10]), collection: OTHER };
 
 const wrong = (calls: readonly Call[], indexed = new Map<string, string>(), log = LOG): Record<string, number> =>
   Object.fromEntries(checkHistory([...calls, IN_OTHER], [log, OTHER_LOG], { staleMs: STALE_MS, indexed }).counts);

@@ -12,7 +12,7 @@ const ROWS = [
   { ...rowOf(3, [0, 2], 2), text: null },
 ];
 const LOG = logOf(ROWS.map((row, i) => insertEvent(i + 1, row)));
-const WRITES = ROWS.map((row, i) => inserted(row, i + 1, i + 1, [10 * i, 10 * i + 5], LOG));
+const WRITES = ROWS.map((row, i) => inserted(row, i + 1, i + 1, [10 * i, 10 * i + 5]));
 
 const wrong = (read: Call): Record<string, number> =>
   Object.fromEntries(checkHistory([...WRITES, read], [LOG], { staleMs: 0, indexed: new Map() }).counts);
