@@ -42,7 +42,15 @@ const UWS_ENGINE = 'coordinator/http/engine/uwsEngine.ts';
 
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
-const PARAMETERS_MAX = 5;
+const PARAMETERS_MAX = 4;
+/** Tests, except for what they share, may have one parameter more. */
+const TEST_PARAMETERS_MAX = 5;
+/** WebAssembly takes numbers only, and an object for each call would cost more than the call. */
+const KERNEL = 'shard/kernel/kernel.ts';
+/** Labels of unions: the value that is left has no type of its own. */
+const UNION_LABEL = /\.(?:op|kind|type|what)$/;
+/** Takes calls of every kind, by name. */
+const OPEN_SWITCHES = ['shard/capacity/admission.ts', 'shard/collection/analysedCall.ts'];
 /** What is longer today: `path` or `path function` → lines. A figure may only go down, and must, when the code has. */
 const TOO_LONG_TODAY: Readonly<Record<string, number>> = {};
 
@@ -166,10 +174,23 @@ describe('tidy', () => {
     ).to.deep.equal([]);
   });
 
-  it('a function has at most five parameters', () => {
-    const wrong = sources.flatMap(({ path, functions }) =>
-      functions.filter(({ parameters }) => parameters > PARAMETERS_MAX).map((each) => at(path, each)),
-    );
+  it('a function has at most four parameters', () => {
+    const most = (path: string): number =>
+      path.startsWith('test/') && !path.startsWith('test/support/') ? TEST_PARAMETERS_MAX : PARAMETERS_MAX;
+    const wrong = sources
+      .filter(({ path }) => path !== KERNEL)
+      .flatMap(({ path, signatures }) =>
+        signatures.filter(({ parameters }) => parameters > most(path)).map((each) => at(path, each)),
+      );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('a switch over a union names every kind, or passes the kinds that are left to a function', () => {
+    const wrong = product
+      .filter(({ path }) => !OPEN_SWITCHES.includes(path))
+      .flatMap(({ path, defaults }) =>
+        defaults.filter(({ text, isProof }) => UNION_LABEL.test(text) && !isProof).map((each) => at(path, each)),
+      );
     expect(wrong).to.deep.equal([]);
   });
 

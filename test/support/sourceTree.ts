@@ -38,7 +38,6 @@ export interface Place {
 
 export interface FunctionFacts extends Place {
   readonly lines: number;
-  readonly parameters: number;
   /** Whether it contains tests or suites, which make up its length. */
   readonly isSuite: boolean;
 }
@@ -51,6 +50,10 @@ export interface Source {
   readonly lines: number;
   readonly imports: readonly Import[];
   readonly functions: readonly FunctionFacts[];
+  /** Functions and their types, with the number of their parameters. */
+  readonly signatures: readonly (Place & { readonly parameters: number })[];
+  /** The `default` of each switch over a property, which may prove that the cases before it leave nothing. */
+  readonly defaults: readonly (Place & { readonly isProof: boolean })[];
   /** Every call and `new`, by the text of its callee: `Date.now`, `new Date`, `it.only`, `open`. */
   readonly calls: readonly (Place & { readonly args: readonly string[] })[];
   readonly anyTypes: readonly Place[];
@@ -87,6 +90,8 @@ function readSource(path: string, folder: Source['folder']): Source {
     lines: text.trimEnd().split('\n').length,
     imports: [] as Import[],
     functions: [] as FunctionFacts[],
+    signatures: [] as (Place & { parameters: number })[],
+    defaults: [] as (Place & { isProof: boolean })[],
     calls: [] as (Place & { args: string[] })[],
     anyTypes: [] as Place[],
   };
@@ -106,13 +111,27 @@ function readSource(path: string, folder: Source['folder']): Source {
         text: nameOf(node, file),
         line,
         lines: lineOf(node.getEnd()) - line + 1,
-        parameters: node.parameters.length,
         isSuite: holdsTests(node, file),
       });
+    if (ts.isFunctionLike(node))
+      facts.signatures.push({ text: nameOf(node, file), line, parameters: node.parameters.length });
+    if (ts.isDefaultClause(node)) facts.defaults.push(...defaultOf(node, lineOf(node.getStart(file))));
     ts.forEachChild(node, visit);
   };
   visit(file);
   return facts;
+}
+
+/** Nothing for a switch over a plain value. */
+function defaultOf(clause: ts.DefaultClause, line: number): (Place & { isProof: boolean })[] {
+  const { expression } = clause.parent.parent;
+  if (!ts.isPropertyAccessExpression(expression)) return [];
+  const kinds = [expression.getText(), expression.expression.getText()];
+  // A value without its other kinds has a type of its own, which the function that takes it asks for.
+  const isHandedOn = (node: ts.Node): boolean =>
+    ts.isCallExpression(node) && node.arguments.some((argument) => kinds.includes(argument.getText()));
+  const proves = (node: ts.Node): boolean => isHandedOn(node) || ts.forEachChild(node, proves) === true;
+  return [{ text: expression.getText(), line, isProof: proves(clause) }];
 }
 
 /** Imports and re-exports, dynamic imports, and worker files named by `new URL('./x.js', import.meta.url)`. */
