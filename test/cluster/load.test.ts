@@ -120,7 +120,7 @@ describe('npm run load', () => {
     const cut = bytes.indexOf('ï') + 1;
     const pieces = [bytes.subarray(0, cut), bytes.subarray(cut, 9_999), bytes.subarray(9_999)];
     for (let round = 0; round < 2; round++) {
-      const output = await succeeded(runLoadOf(at, pieces, 'piped', ['--create', '--format', 'jsonl']));
+      const output = await succeeded(runLoadOf(at, 'piped', ['--create', '--format', 'jsonl'], { input: pieces }));
       expect(output).to.match(
         /^[✔!] collection +piped: 1,500 records are in it(?:$|; 1,500 of 1,500 rows had been loaded before)/m,
       );
@@ -133,9 +133,9 @@ describe('npm run load', () => {
       .and.to.deep.include({ vector: [0, 1] });
     const rows = npyOf(Array.from({ length: 40 }, (_, i) => [i, 0.5, -i]));
     const bytewise = [rows.subarray(0, 7), rows.subarray(7, 200), rows.subarray(200)];
-    await succeeded(runLoadOf(at, bytewise, 'binary', ['--create', '--format', 'npy']));
+    await succeeded(runLoadOf(at, 'binary', ['--create', '--format', 'npy'], { input: bytewise }));
     expect(((await nearest('binary', [39, 0.5, -39])) as Record<string, unknown>).vector).to.deep.equal([39, 0.5, -39]);
-    const unnamed = runLoadOf(at, pieces, 'other', ['--create']);
+    const unnamed = runLoadOf(at, 'other', ['--create'], { input: pieces });
     expect((await unnamed.waitForEnd()).code).to.not.equal(0);
     expect(unnamed.output).to.include('of which format is the input? --format says');
     expect(await counts()).to.deep.equal({ piped: 1_500, binary: 40 });

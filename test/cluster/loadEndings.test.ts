@@ -129,11 +129,10 @@ describe('the end of npm run load', () => {
   });
 
   it('comes at a refused row or an interruption, even if standard input stays open', async () => {
-    const isOpen = { isInputOpen: true };
     const args = ['--create', '--format', 'jsonl'];
-    const refused = runLoadOf(at, ['{"vector":[1]}\n', 'nothing\n'], 'open', args, isOpen);
+    const refused = runLoadOf(at, 'open', args, { input: ['{"vector":[1]}\n', 'nothing\n'], isInputOpen: true });
     expect(await refusalOf(refused)).to.match(/^✘ load +row 2: the line is not JSON/m);
-    const interrupted = runLoadOf(at, ['{"vector":[1]}\n'], 'waiting', args, isOpen);
+    const interrupted = runLoadOf(at, 'waiting', args, { input: ['{"vector":[1]}\n'], isInputOpen: true });
     await interrupted.waitForLine(/waiting is created/);
     interrupted.signal('SIGINT');
     expect((await interrupted.waitForEnd()).code, interrupted.output).to.equal(130);

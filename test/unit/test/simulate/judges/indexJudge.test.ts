@@ -36,7 +36,8 @@ async function foundBy(
         ...{ vectors, rows, index, refused: new SlotSet(vectors.shape) },
       });
       const { rank } = vectors;
-      vectors.search = async (...args) => rank.call(vectors, args[0], args[1], Uint32Array.from(slots), args[2]);
+      vectors.search = async (query, k, pause) =>
+        rank.call(vectors, query, k, { slots: Uint32Array.from(slots) }, pause);
       const answer = generation.search(QUERY, 2, undefined);
       work(vectors);
       await answer;
