@@ -30,7 +30,7 @@ interface ScratchViews {
 export const scanScratchBytes = ({ kernel }: ScratchArena, capacity: number, { strideBytes }: BlockShape): number =>
   aligned(kernel.scanBytes(capacity, strideBytes));
 
-/** What a scratch has room for. */
+/** Room for a scan: its rows, and the bytes behind them. */
 export interface ScratchRoom {
   readonly shape: BlockShape;
   /** Largest number of rows to find. */

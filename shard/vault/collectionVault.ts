@@ -25,7 +25,7 @@ import { KeyDamaged, type PayloadTarget, type RecordVault, recordShredded } from
 
 const CHECKED_AT_ONCE = 4;
 
-/** What a write adds to the collection. */
+/** Growth of the collection by a write. */
 interface Brings {
   readonly records: number;
   readonly growthBytes: number;

@@ -122,7 +122,7 @@ function readSource(path: string, folder: Source['folder']): Source {
   return facts;
 }
 
-/** Nothing for a switch over a plain value. */
+/** The facts of a `default`; none in a switch over a plain value. */
 function defaultOf(clause: ts.DefaultClause, line: number): (Place & { isProof: boolean })[] {
   const { expression } = clause.parent.parent;
   if (!ts.isPropertyAccessExpression(expression)) return [];

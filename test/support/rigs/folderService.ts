@@ -29,7 +29,7 @@ export interface FolderServiceOptions extends ConfigOverrides {
   readonly segmentBytes?: number;
 }
 
-/** What runs; `stops` ends all of it, in this order. */
+/** The parts of a running service; `stops` ends all of them, in this order. */
 interface Running {
   readonly shard: RunningShard;
   readonly backend: ClusterBackend;
