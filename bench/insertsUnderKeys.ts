@@ -97,21 +97,22 @@ async function inTurns(service: StartedService, client: Client, turns: Turns): P
 /** All vectors of the set, in requests of `batch` records. */
 function requestsOf(client: Client, set: VectorSet, kind: Kind, batch: number): Buffer[] {
   const requests: Buffer[] = [];
-  for (let from = 0; from < set.count; from += batch) requests.push(requestOf(client, set, kind, from, batch));
+  for (let from = 0; from < set.count; from += batch)
+    requests.push(
+      batch > 1
+        ? client.request('/v1/vectors/batch-insert', batchOf(set, kind, from, batch))
+        : client.request('/v1/records', recordOf(set, kind, from)),
+    );
   return requests;
 }
 
-function requestOf(client: Client, set: VectorSet, kind: Kind, from: number, batch: number): Buffer {
-  if (batch > 1) return batchOf(client, set, kind, from, batch);
+function recordOf(set: VectorSet, kind: Kind, from: number): object {
   const [values] = jsonRows(set, set.base, from, from + 1);
-  return client.request('/v1/records', { collection: kind, values, ...(kind === 'keyed' && { key_id: keyOf(from) }) });
+  return { collection: kind, values, ...(kind === 'keyed' && { key_id: keyOf(from) }) };
 }
 
-function batchOf(client: Client, set: VectorSet, kind: Kind, from: number, batch: number): Buffer {
+function batchOf(set: VectorSet, kind: Kind, from: number, batch: number): object {
   const keyIds = Array.from({ length: batch }, (_, i) => keyOf(from + i));
-  return client.request('/v1/vectors/batch-insert', {
-    collection: kind,
-    batch: jsonRows(set, set.base, from, from + batch),
-    ...(kind === 'keyed' && { key_ids: keyIds }),
-  });
+  const rows = jsonRows(set, set.base, from, from + batch);
+  return { collection: kind, batch: rows, ...(kind === 'keyed' && { key_ids: keyIds }) };
 }
