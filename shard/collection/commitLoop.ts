@@ -223,7 +223,7 @@ export class CommitLoop {
   /** Makes the keys of the records. */
   async #underKeys<Call extends InsertCall | InsertBatchCall>(call: Call, { deadlineMs }: Envelope): Promise<Call> {
     try {
-      return await this.parts.vault.underKeys(call, deadlineMs);
+      return await this.parts.vault.underKeys(call, deadlineMs, this.parts.context.clock);
     } catch (error) {
       const shown = this.toCallerError(error);
       throw this.#refusal ?? shown;

@@ -10,14 +10,24 @@ import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall, InsertEncryptedCall, NamedKey } from '../../shared/protocol/writes.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { type AppliedRequest, NO_RECORD } from '../state/dedupWindow.js';
 import { contentHashOf, type EncryptedRecord } from '../state/encryptedRecords.js';
-import { assertListed, assertPayload, type EventLimits } from '../state/eventLimits.js';
+import {
+  assertBatchShape,
+  assertContent,
+  assertListed,
+  assertPayload,
+  type EventLimits,
+} from '../state/eventLimits.js';
+import { expiryAt } from '../state/expiryAt.js';
+import { utf8ExternalId } from '../state/externalIds.js';
 import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { EncryptedInsert } from '../state/plannedCalls.js';
-import type { ContentCipher } from '../state/plannedContents.js';
+import { PlannedChanges } from '../state/plannedChanges.js';
+import { type ContentCipher, recordBytes } from '../state/plannedContents.js';
 import { keyOf } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
 import { ContentKeys, type KeySource, type OpenedContents } from './contentKeys.js';
@@ -72,19 +82,53 @@ export class CollectionVault {
    * Returns the write with the key of each record; null for a record without one. Makes the new keys, opens the others, and lists
    * the collection in their entries. Throws like `encrypt`.
    */
-  async underKeys<Call extends InsertCall | InsertBatchCall>(call: Call, deadlineMs: number): Promise<Call> {
-    if (call.op === 'insert') {
-      if (this.#isOpen(call.keyId)) return call;
-      const [keyId] = await this.#provide([this.#wanted(call.keyId, call.requestId)], deadlineMs);
-      return keyId == null ? call : { ...call, keyId };
-    }
-    const { keyIds, requestIds, externalIds, count } = call;
+  async underKeys<Call extends InsertCall | InsertBatchCall>(
+    call: Call,
+    deadlineMs: number,
+    clock: Clock,
+  ): Promise<Call> {
+    const given: InsertCall | InsertBatchCall = call;
+    if (given.op === 'insert' && this.#isOpen(given.keyId)) return call;
+    const batch = given.op === 'insert' ? batchOfOne(given) : given;
+    const { keyIds, requestIds, externalIds, count } = batch;
     assertListed(keyIds, count);
     if (keyIds?.every((keyId) => this.#isOpen(keyId))) return call;
     const wanted = Array.from({ length: count }, (_, i) =>
       this.#wanted(keyIds?.[i], requestIds?.[i], externalIds?.[i]),
     );
-    return { ...call, keyIds: await this.#provide(wanted, deadlineMs) };
+    if (wanted.some((keyId) => keyId !== null && !this.collection.contents.has(keyId)))
+      await this.#assertAcceptable(batch, call.op === 'insert' ? '' : 'item', clock);
+    const provided = await this.#provide(wanted, deadlineMs);
+    if (call.op === 'insertBatch') return { ...call, keyIds: provided };
+    const [keyId] = provided;
+    return keyId == null ? call : { ...call, keyId };
+  }
+
+  /** Refuses what the commit would refuse for its sizes, an expiry, a change or a quota, so that no key is made for it. */
+  async #assertAcceptable(batch: InsertBatchCall, item: string, clock: Clock): Promise<void> {
+    const { state, journal } = this.collection;
+    assertBatchShape(batch, this.limits);
+    const changes = new PlannedChanges([], state, journal.sequence + 1);
+    const slice = new Slice(clock);
+    const nowMs = clock.nowMs();
+    let [records, bytes] = [0, 0];
+    for (let i = 0; i < batch.count; i++) {
+      if (slice.due) await slice.next();
+      const key = keyOf(batch.requestIds?.[i] ?? null);
+      if (key !== undefined && state.requests.find(key) !== undefined) continue;
+      const [metadata, text] = [batch.metadata?.[i] ?? null, batch.texts?.[i] ?? null];
+      const what = item === '' ? '' : `${item} ${i} of the batch: `;
+      const expiresAtMs = expiryAt(nowMs, batch.expiresAtMs?.[i], batch.ttlMs, what);
+      assertContent({ metadata, text }, this.limits, what);
+      const name = batch.externalIds?.[i];
+      const externalId = name === undefined ? null : utf8ExternalId(name);
+      const holder = externalId === null ? undefined : state.externalIds.find(externalId);
+      if (externalId !== null) changes.assertHolder(holder, externalId, batch.since);
+      if (holder === undefined) records++;
+      const vector = batch.vectors.subarray(0, batch.vectors.length / batch.count);
+      bytes += recordBytes({ vector, metadata, text, externalId, expiresAtMs }, true);
+    }
+    assertRoom(await this.room({ records, growthBytes: bytes }), { records, bytes });
   }
 
   /** Opens the contents of an import. Throws Damaged if the vault has another key with the id of one. */
@@ -244,6 +288,19 @@ export class CollectionVault {
     }
   }
 }
+
+/** The insert as a batch of one record. */
+const batchOfOne = (call: InsertCall): InsertBatchCall => ({
+  op: 'insertBatch',
+  count: 1,
+  vectors: call.vector,
+  metadata: [call.metadata],
+  texts: [call.text === null ? null : Buffer.from(call.text)],
+  requestIds: [call.requestId],
+  ...(call.expiresAtMs !== undefined && { expiresAtMs: [call.expiresAtMs] }),
+  ...(call.ttlMs !== undefined && { ttlMs: call.ttlMs }),
+  ...(call.keyId !== undefined && { keyIds: [call.keyId] }),
+});
 
 function targetOf(config: CollectionConfig): PayloadTarget {
   const { project, id: collectionId } = config;

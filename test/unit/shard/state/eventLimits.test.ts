@@ -125,6 +125,28 @@ describe('the limits of new events', () => {
     await withVault.hosted.close({ keep: true });
   });
 
+  it('refuse records under keys before the keys are made, as a quota does', async () => {
+    const vault = new MemoryVault();
+    const withVault = new Engine(new ScriptedLogs(), { limits: LOW, vault, capacity: 1 }).host(configOf(ID));
+    const refused = (call: object, code: Parameters<typeof expectCode>[1]) =>
+      expectCode(withVault.write(call as WriteCall), code);
+    const large = bytes(LOW.metadataBytes + 1);
+    const record = { op: 'insert', vector: bytes(8), tag: 0, requestId: null, metadata: null, text: null };
+    for (const keyId of ['new', 'd'.repeat(32)])
+      for (const more of [{ metadata: large }, { expiresAtMs: 1_000 }])
+        await refused({ ...record, ...more, keyId }, 'validation_error');
+    const batch = { op: 'insertBatch', count: 1, vectors: bytes(8), metadata: null, texts: null, requestIds: null };
+    const upsert = { ...batch, externalIds: ['a'], keyIds: ['new'], since: 0 };
+    await refused({ ...batch, metadata: [large], keyIds: ['new'] }, 'validation_error');
+    await refused({ ...upsert, since: 1 }, 'validation_error');
+    expect(vault.keys).to.equal(0);
+    await withVault.write(upsert as WriteCall);
+    await refused(upsert, 'conflict');
+    await refused({ ...record, keyId: 'new' }, 'capacity_exceeded');
+    expect(vault.keys).to.equal(1);
+    await withVault.hosted.close({ keep: true });
+  });
+
   it('do not apply to existing events: a log with larger ones opens and can be written', async () => {
     await reopen({});
     for (const [, limit, call] of SIZED) await collection.write(call(LOW[limit] + 2));
