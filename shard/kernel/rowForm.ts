@@ -65,33 +65,30 @@ type PlaneViews = ReturnType<typeof planeViews>;
 /** Returns the components of a row, valid until the next call. */
 type Read = (row: number) => Int32Array;
 
-// Two functions with one body: in a common one, the engine would look up the type of the array for each component.
+// Two functions with one body: in a common one, the engine would look up the type of the array for each component. It would also
+// load an array of the closure for each component; local names prevent that.
 
 /** `apart`: residuals from one row to the next. */
-function byteReader(
-  { middles, steps, codes, codeBytes }: PlaneViews,
-  residuals: Int8Array,
-  apart: number,
-  into: Int32Array,
-): Read {
+function byteReader(plane: PlaneViews, residuals: Int8Array, apart: number, into: Int32Array): Read {
   return (row) => {
+    const { middles, steps, codes, codeBytes } = plane;
+    const [rests, components] = [residuals, into];
     const code = row * codeBytes;
     const from = row * apart;
-    for (let i = 0; i < into.length; i++) into[i] = middles[i]! + codes[code + i]! * steps[i]! + residuals[from + i]!;
-    return into;
+    for (let i = 0; i < components.length; i++)
+      components[i] = middles[i]! + codes[code + i]! * steps[i]! + rests[from + i]!;
+    return components;
   };
 }
 
-function wordReader(
-  { middles, steps, codes, codeBytes }: PlaneViews,
-  residuals: Int16Array,
-  apart: number,
-  into: Int32Array,
-): Read {
+function wordReader(plane: PlaneViews, residuals: Int16Array, apart: number, into: Int32Array): Read {
   return (row) => {
+    const { middles, steps, codes, codeBytes } = plane;
+    const [rests, components] = [residuals, into];
     const code = row * codeBytes;
     const from = row * apart;
-    for (let i = 0; i < into.length; i++) into[i] = middles[i]! + codes[code + i]! * steps[i]! + residuals[from + i]!;
-    return into;
+    for (let i = 0; i < components.length; i++)
+      components[i] = middles[i]! + codes[code + i]! * steps[i]! + rests[from + i]!;
+    return components;
   };
 }
