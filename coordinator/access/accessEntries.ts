@@ -1,6 +1,6 @@
 /**
- * Sends the entries of access logs to the owners of their collections, queued like writes. A call has the entries of one turn of
- * the event loop, or those that have arrived while two calls were unanswered. So concurrent reads share a message and a commit.
+ * Sends entries of access logs to the owners of their collections, queued like writes. A call has the entries of one turn of the
+ * event loop, or those that arrived while two calls were unanswered. So concurrent reads share a message and a commit.
  */
 import { ACCESS_ENTRIES_MAX, ACCESS_ENTRY_CHARS_MAX } from '../../shared/protocol/access.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -43,7 +43,7 @@ export class AccessEntries {
   }
 }
 
-/** Divides the entries into those of one call each. */
+/** Divides the entries into calls within the limits of their number and length. */
 function callsOf(pending: readonly PendingEntry[]): PendingEntry[][] {
   const calls: PendingEntry[][] = [];
   let chars = Number.POSITIVE_INFINITY;

@@ -1,9 +1,9 @@
-/** A set of record ids without a limit, in the order in which they came: a `Set` has room for 16.7 million. */
+/** A set of record ids in the order of their addition. It has no limit; a `Set` has room for 16.7 million. */
 import { Column } from '../kernel/column.js';
 import { NO_RECORD } from './rows.js';
 
 export class RecordSet {
-  /** 1 for each record of the set. */
+  /** 1 at the id of each record of the set. */
   readonly #isIn = new Column(0);
   readonly #ids = new Column(NO_RECORD);
 

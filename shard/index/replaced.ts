@@ -28,7 +28,7 @@ export class ReplacedSince {
     while (this.#readOne()) if (slice.step()) await slice.next();
   }
 
-  /** Includes the replacements made before this call. It is slow if there are many that `read` has not read. */
+  /** Includes all replacements before this call. It is slow if `read` has not read many of them. */
   has(recordId: number): boolean {
     while (this.#readOne());
     return this.#records.has(recordId);

@@ -12,7 +12,7 @@ import { SlicedScan } from './slicedScan.js';
 import { spread } from './spread.js';
 import type { Way } from './way.js';
 
-/** Rows of a scan that take as long as the first step to a block. */
+/** Number of rows that take as long to scan as the start of a block. */
 const BLOCK_ROWS = 64;
 
 /** A search through all rows, or all rows of a choice. */
@@ -58,7 +58,7 @@ export class ExactScan extends SlicedScan implements PartableScan<Hits> {
     const bitmap = chosen === block.live ? block.bitmapAddress : scratch.stage(chosen);
     region.arena.kernel.scanRows(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane, way);
     this.#next = this.#order!.next().value;
-    // Without this, a scan of a few rows of each block would pause often, and copy all bitmaps.
+    // The cost of the whole block would make a scan of a few rows of each pause often, and copy all bitmaps.
     const scanned = chosen === block.live ? rows : BLOCK_ROWS + chosen.count * this.vectors.shape.selectedRowCost;
     return Math.min(rows, scanned) * strideBytes * cost;
   }

@@ -1,4 +1,4 @@
-/** The selections of the latest filters, until a record is written: many searches have one of a few filters. */
+/** The selections of the latest filters, kept until a record is written, since many searches use one of a few filters. */
 import type { Filter, Json, Test } from '../../shared/model/filter.js';
 import type { BitSet } from '../kernel/bitSet.js';
 import type { SlotSet } from '../kernel/slotSet.js';
@@ -10,14 +10,14 @@ const TESTS_MAX = 16;
 const VALUES_MAX = 64;
 const CHARS_MAX = 256;
 
-/** A selection. Both sets have the same slots, and are not changed. */
+/** A selection: the slots twice, in both forms. Nothing changes the sets. */
 export interface KnownSelection {
   readonly matching: BitSet;
   readonly slots: SlotSet;
 }
 
 export class KnownSelections {
-  /** In the order of their last use. */
+  /** Least recently used first. */
   readonly #known = new Map<string, KnownSelection>();
 
   /** Estimated heap bytes. */
@@ -33,7 +33,7 @@ export class KnownSelections {
     return known;
   }
 
-  /** Keeps a selection of the present state. Without a key it is not kept. */
+  /** Keeps a selection of the present state; does nothing without a key. */
   keep(key: string | undefined, known: KnownSelection): void {
     if (key === undefined) return;
     this.#known.delete(key);
@@ -47,7 +47,7 @@ export class KnownSelections {
   }
 }
 
-/** Returns a text that no other filter has; undefined for a large filter, and for one that tests texts of records. */
+/** Returns a text that only equal filters share; undefined for a large filter, and for one that tests texts or words. */
 export const keyOf = (filter: Filter): string | undefined =>
   testsIn(filter) <= TESTS_MAX ? JSON.stringify(filter) : undefined;
 
@@ -73,7 +73,7 @@ const isShort = (test: Test): boolean =>
 
 const areShort = (values: readonly Json[]): boolean => values.length <= VALUES_MAX && values.every(isShortScalar);
 
-/** Infinite numbers have the JSON of null. */
+/** An infinite number is excluded: its JSON is that of null. */
 function isShortScalar(value: Json): boolean {
   if (typeof value === 'string') return value.length <= CHARS_MAX;
   if (typeof value === 'number') return Number.isFinite(value);

@@ -1,20 +1,20 @@
 /**
  * The samples of one metric, and their text in Prometheus' format. A sample is found by the values of its labels, through one map for
- * each label. So a count or an observation makes no text and allocates nothing: a request has about six.
+ * each label. So a count or an observation makes no text and allocates nothing. A request makes about six of them.
  */
 
 export type LabelValues = Readonly<Record<string, string | number>>;
 
-/** A metric as it is described in the text. */
+/** The description of a metric, as the text shows it. */
 export interface MetricHead {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** In the order in which its samples show them. */
+  /** In the order of the text. */
   readonly labelNames: readonly string[];
 }
 
-/** The samples that have the same values of the first labels. */
+/** The samples with equal values of the first labels. */
 interface Branch<Sample> {
   sample: Sample | undefined;
   readonly next: Map<string | number, Branch<Sample>>;
@@ -89,7 +89,7 @@ export class Amounts extends Samples<{ value: number }> {
 }
 
 interface Durations {
-  /** Observations by the first bucket that has room for them; the last place is for all longer ones. */
+  /** Number of observations for each bucket, counted in the smallest that includes them; at the end, those above all buckets. */
   readonly counts: Float64Array;
   sum: number;
 }
@@ -134,7 +134,7 @@ export class DurationHistogram extends Samples<Durations> {
   }
 }
 
-/** The labels as they are in the braces of a sample. */
+/** Returns the text between the braces of a sample. */
 export const labelsText = (names: readonly string[], labels: LabelValues): string =>
   names.map((name) => `${name}="${escaped(String(labels[name])).replaceAll('"', '\\"')}"`).join(',');
 

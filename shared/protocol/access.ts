@@ -2,7 +2,7 @@
 import type { tags } from 'typia';
 import type { Finite, Whole } from '../model/whole.js';
 
-/** Largest entry without its number and time, in characters. The entries of a call are no longer, or one. */
+/** Most characters of an entry without its number and time, and of all entries of a call together. */
 export const ACCESS_ENTRY_CHARS_MAX = 512 * 1024;
 /** Largest number of entries in a call. */
 export const ACCESS_ENTRIES_MAX = 1_024;

@@ -30,11 +30,11 @@ export type Outcome =
 // Shared structures would tie a message to its connection; plain maps do not.
 const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
 
-/** A message of so many bytes is packed into memory of its own size: growing memory copies 8 MiB several times. */
+/** From this size on, a message is packed into memory of its own. Memory that grows would copy 8 MiB several times. */
 const LONG_BYTES = 64 * 1024;
-/** Memory that msgpackr leaves free behind a message, at most. */
+/** Most bytes that msgpackr leaves free behind a message. */
 const SPARE_BYTES = 4 * 1024;
-/** Memory for the messages after a long one. */
+/** Size of the memory for the messages after a long one. */
 const USUAL_BYTES = 8 * 1024;
 
 /** `bytesMax`: an upper bound of the result's size; 0: unknown. */

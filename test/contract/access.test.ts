@@ -156,7 +156,7 @@ inBothModes('the access log', (service) => {
     expect((await page()).entries[0]?.body).to.equal(JSON.stringify(guarded));
   });
 
-  it('has an entry for a repeated request that was carried out before', async () => {
+  it('has an entry for a repeated request that changes nothing', async () => {
     const headers = { 'idempotency-key': 'e'.repeat(32) };
     const upsert = { collection: 'c', batch: [[5, 0]], external_ids: ['e'] };
     const deletion = { collection: 'c', metadata_filter: { k: 1 } };

@@ -141,7 +141,7 @@ inBothModes('a key that is limited to collections', (service) => {
     expect(aliases).to.deep.equal([{ alias: 'now', collection: 'docs-2' }]);
   });
 
-  it('is refused for another collection before one of its own that is missing', async () => {
+  it('is refused for a forbidden collection before a missing one', async () => {
     await project.rw.put('/v1/aliases/elsewhere', { collection: 'other' });
     const search = (body: object) => limited.post('/v1/search/multi', { query: [1], k: 1, ...body });
     const asked: Record<string, Promise<Answer>> = {

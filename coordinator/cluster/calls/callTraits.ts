@@ -92,7 +92,7 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   addEdge: { verb: 'write' },
   deleteEdge: { verb: 'write' },
   auditReads: { verb: 'write' },
-  // `AccessEntries` has collected its entries.
+  // The entries of several reads are in it already: see `AccessEntries`.
   logAccess: { verb: 'control', isLong },
   trimAccess: { verb: 'control', isLong },
   accessPage: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },
@@ -108,11 +108,12 @@ export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
 
 /**
  * Whether the call travels in a message of its own. All calls of a message are answered together. A call that takes many turns
- * of the shard, waits for the vault or reads the log must not delay the others.
+ * of the shard, waits for the vault or reads the log must not delay the others. For single inserts under named keys see
+ * `mayAwaitVault`.
  */
 export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
 
-/** Whether the call waits for the vault unless its key is open. Such calls travel with each other, and must not delay the others. */
+/** Whether the call waits for the vault if its key is not open. Such calls travel only with each other, so that they delay no other. */
 export const mayAwaitVault = (call: Call): boolean => call.op === 'insert' && call.keyId !== undefined;
 
 export const sizeOf = (call: Call): number => ENVELOPE_BYTES + packedBytesMax(call);

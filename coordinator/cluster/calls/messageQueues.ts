@@ -1,26 +1,28 @@
 /**
- * Queues of calls that wait to travel, one for each collection and route, and one for those that travel apart. Calls of one turn
- * of the event loop travel together.
- * Many reads are divided into two messages, so that the shard works on one while the other is on its way. Writes are not: those of a
- * message share one commit, which costs more than their messages.
- * While three messages of reads are unanswered, further calls are collected for a fourth. Two messages keep the shard busy and
- * one is on its way; more would only cost. Of writes two suffice: one commits, and the other waits for that at the shard. The next
- * message leaves after two milliseconds at the latest, so that no call waits long for slow ones.
+ * Queues of calls that wait to travel. Each collection and route has one, and another for calls that must not delay the rest. Calls
+ * of one turn of the event loop travel together.
+ *
+ * Many reads are divided into two messages, so that the shard works on one while the other is on its way. Writes are not divided:
+ * the writes of a message share one commit, and a second commit would cost more than a second message saves.
+ *
+ * While three messages of reads are unanswered, further calls are collected for the next one. Two messages keep the shard busy, and
+ * one is on its way. Two messages of writes suffice: one commits, and the other waits at the shard. The next message leaves after
+ * two milliseconds at the latest, so that no call waits long for slow ones.
  */
 import type { Verb } from '../../../shared/transport/subjects.js';
 import type { FollowerRoute } from './followerRoutes.js';
 
 interface Bounds {
-  /** Unanswered messages of a queue from which on its calls are collected. */
+  /** Number of unanswered messages of a queue at which its further calls are collected. */
   readonly unanswered: number;
-  /** Messages of the calls of one turn, if no message of the queue is unanswered. */
+  /** Largest number of messages for the calls of one turn, if no message of the queue is unanswered. */
   readonly parts: number;
 }
 
-const OF_WRITES: Bounds = { unanswered: 2, parts: 1 };
-const OF_OTHERS: Bounds = { unanswered: 3, parts: 2 };
+const WRITE_BOUNDS: Bounds = { unanswered: 2, parts: 1 };
+const OTHER_BOUNDS: Bounds = { unanswered: 3, parts: 2 };
 
-const boundsOf = (route: CallRoute): Bounds => (route === 'write' ? OF_WRITES : OF_OTHERS);
+const boundsOf = (route: CallRoute): Bounds => (route === 'write' ? WRITE_BOUNDS : OTHER_BOUNDS);
 
 /** Longest time for which calls are collected, after the end of their turn. */
 const COLLECT_MS = 2;
@@ -65,7 +67,7 @@ export class MessageQueues<C> {
   /** `send` resolves when all calls of the message are answered; it never rejects. */
   constructor(private readonly send: (queue: MessageQueue<C>) => Promise<unknown>) {}
 
-  /** `isApart`: the call travels only with others that are apart. */
+  /** `isApart`: the call travels only with other such calls. */
   push(collectionId: number, route: CallRoute, call: C, isApart = false): void {
     const key = keyOf(collectionId, route, isApart);
     const collected = this.#collected.get(key);

@@ -124,7 +124,7 @@ const BLANK: ViewLine = { text: '', tone: 'plain' };
 const line = (tone: Tone, text: string): ViewLine => ({ tone, text });
 
 function headLines({ url, keyFile, upMs }: ClusterSnapshot, columns: number): ViewLine[] {
-  // The command below it has the address of the service.
+  // The command below shows the address of the service.
   const name = `Vouch  ${url}/console`;
   const help = `up ${upTime(upMs)}   q or Ctrl-C ends`;
   const head = line('title', `${name}${' '.repeat(Math.max(2, columns - name.length - help.length))}${help}`);

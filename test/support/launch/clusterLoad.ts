@@ -122,7 +122,7 @@ export const loadOn = (
     seededRandom(testSeed()),
   );
 
-/** Resolves when the load has got further. */
+/** Resolves after a hundred more writes and fifty more searches. */
 export const busy = (service: Service, load: ClusterLoad): Promise<void> => {
   const [writes, searches] = [load.written.length, load.searches];
   return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50);

@@ -24,7 +24,7 @@ describe('the records that were replaced since an event', () => {
   const times = (replaced: (n: number) => number, replacements: number): ReplacedSince =>
     new ReplacedSince({ replacementsAt: () => 0, replacements, replacedRecord: replaced }, 0);
 
-  it('are each there once, in the order of their first replacements', async () => {
+  it('are each listed once, in the order of their first replacements', async () => {
     const records = [7, 3, 7, 9, 3];
     const replaced = times((n) => records[n]!, records.length);
     await replaced.read(new Slice(systemClock));
@@ -32,7 +32,7 @@ describe('the records that were replaced since an event', () => {
     expect([3, 4].map((id) => replaced.has(id))).to.deep.equal([true, false]);
   });
 
-  it('are more than a Set has room for', async () => {
+  it('may be more than a Set has room for', async () => {
     const count = 2 ** 24 + 1;
     const replaced = times((n) => n + 1, count);
     await replaced.read(new Slice(systemClock));

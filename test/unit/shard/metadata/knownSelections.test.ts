@@ -1,4 +1,4 @@
-/** Selections that are kept for later searches with the same filter: found again until a record is written. */
+/** Selections that are kept for later searches with an equal filter until a record is written. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
@@ -32,14 +32,14 @@ class Kept {
   }
 }
 
-describe('a selection of a filter that is known', () => {
+describe('the kept selection of a filter', () => {
   let kept: Kept;
   beforeEach(() => {
     kept = new Kept();
     for (let slot = 0; slot < 10; slot++) kept.set(slot, { even: slot % 2 === 0, n: slot });
   });
 
-  it('is the very set of before, until a record is written', async () => {
+  it('is returned again until a record is written', async () => {
     const first = (await kept.begin({ even: true }))();
     expect([...first]).to.deep.equal([0, 2, 4, 6, 8]);
     expect((await kept.begin({ even: true }))()).to.equal(first);
@@ -48,7 +48,7 @@ describe('a selection of a filter that is known', () => {
     expect((await kept.begin({ even: true }))()).not.to.equal(first);
   });
 
-  it('has every write before it', async () => {
+  it('includes every write before it is asked for', async () => {
     await kept.select({ even: true });
     kept.set(3, { even: true });
     expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 4, 6, 8]);
@@ -58,7 +58,7 @@ describe('a selection of a filter that is known', () => {
     expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 8]);
   });
 
-  it('has the writes during the selection', async () => {
+  it('includes the writes during the selection', async () => {
     const before = (await kept.begin({ even: true }))();
     const selected = kept.begin({ even: true });
     kept.set(1, { even: true });
@@ -68,7 +68,7 @@ describe('a selection of a filter that is known', () => {
     expect(await kept.select({ even: true })).to.deep.equal([0, 1, 4, 6, 8]);
   });
 
-  it('is one of few', async () => {
+  it('is dropped for those of eight later filters', async () => {
     const first = (await kept.begin({ n: 0 }))();
     for (let n = 1; n < 8; n++) await kept.select({ n });
     expect((await kept.begin({ n: 0 }))(), 'of eight').to.equal(first);

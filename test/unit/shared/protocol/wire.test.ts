@@ -20,14 +20,14 @@ describe('a message between processes', () => {
     expect(unpackCalls(calls, areCalls as never)).to.deep.equal([sent]);
   });
 
-  it('keeps no memory of a long one before it', () => {
+  it('holds no memory of a long message before it', () => {
     packed({ ids: bytes(4_000_000) });
     const short = packed({ ids: bytes(8) });
     expect(short.buffer.byteLength).to.be.at.most(8_192);
     expect(unpackOutcomes(short)).to.deep.equal([{ ok: { ids: bytes(8) } }]);
   });
 
-  it('is whole with texts of any script', () => {
+  it('is unpacked whole with texts of any script', () => {
     const texts = ['a', '\u00e9', '\u4e16', '\u{1f600}'].map((char) => char.repeat(40_000));
     expect(unpackOutcomes(packed({ texts }))).to.deep.equal([{ ok: { texts } }]);
   });
