@@ -33,7 +33,6 @@ import {
   answerSizeOf,
   isStrongSearch,
   mayAskFollowers,
-  mayAwaitVault,
   searchesIn,
   sizeOf,
   travelsAlone,
@@ -41,6 +40,7 @@ import {
 } from './callTraits.js';
 import { type FollowerRoute, FollowerRoutes } from './followerRoutes.js';
 import { type CallRoute, type MessageQueue, MessageQueues, type Way } from './messageQueues.js';
+import { OpenKeys } from './openKeys.js';
 import { type CallInHand, SearchLoad } from './searchLoad.js';
 
 const CALLS_PER_MESSAGE = 64;
@@ -91,6 +91,7 @@ export class CallQueue {
   readonly #retried = new Set<PendingCall>();
   readonly #load: SearchLoad;
   readonly #followers: FollowerRoutes;
+  readonly #openKeys: OpenKeys;
 
   constructor(
     private readonly transport: Pick<Transport, 'request' | 'maxPayloadBytes'>,
@@ -101,6 +102,7 @@ export class CallQueue {
     this.#queues = new MessageQueues((queue) => this.#sendAll(queue));
     this.#load = new SearchLoad(clock);
     this.#followers = new FollowerRoutes(owners, this.#load, clock);
+    this.#openKeys = new OpenKeys(owners);
     owners.listen({
       ownerChanged: (collectionId) => this.#ownerChanged(collectionId),
       processChanged: (shard, session) => this.#processChanged(shard, session),
@@ -139,8 +141,9 @@ export class CallQueue {
     const shard = typeof route === 'string' ? this.owners.serverOf(collectionId)?.shard : route.shard;
     if (shard !== undefined && isStrongSearch(call.call))
       call.inHand = this.#load.begin(collectionId, shard, searchesIn(call.call));
-    if (travelsAlone(call.call)) void this.#deliver({ collectionId, route }, [call]);
-    else this.#queues.push(collectionId, route, call, mayAwaitVault(call.call));
+    const isAlone = travelsAlone(call.call) || this.#openKeys.mayAwaitVault(collectionId, call.call);
+    if (isAlone) void this.#deliver({ collectionId, route }, [call]);
+    else this.#queues.push(collectionId, route, call);
   }
 
   #sendAll(queue: MessageQueue<PendingCall>): Promise<unknown> {
@@ -242,6 +245,7 @@ export class CallQueue {
       else if (isStrongSearch(call.call)) this.metrics.count('vouch_strong_searches_total', { by });
       this.#retried.delete(call);
       if (outcome.audited !== undefined) call.onAudited?.(outcome.audited);
+      if ('ok' in outcome) this.#openKeys.answered(collectionId, call.call);
       try {
         call.resolve(unwrap(outcome));
       } catch (error) {

@@ -108,13 +108,10 @@ export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
 
 /**
  * Whether the call travels in a message of its own. All calls of a message are answered together. A call that takes many turns
- * of the shard, waits for the vault or reads the log must not delay the others. For single inserts under named keys see
- * `mayAwaitVault`.
+ * of the shard, waits for the vault or reads the log must not delay the others. See
+ * `OpenKeys` for single inserts under named keys.
  */
 export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
-
-/** Whether the call waits for the vault if its key is not open. Such calls travel only with each other, so that they delay no other. */
-export const mayAwaitVault = (call: Call): boolean => call.op === 'insert' && call.keyId !== undefined;
 
 export const sizeOf = (call: Call): number => ENVELOPE_BYTES + packedBytesMax(call);
 

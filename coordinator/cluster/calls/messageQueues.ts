@@ -1,6 +1,5 @@
 /**
- * Queues of calls that wait to travel. Each collection and route has one, and another for calls that must not delay the rest. Calls
- * of one turn of the event loop travel together.
+ * Queues of calls that wait to travel, one for each collection and route. Calls of one turn of the event loop travel together.
  *
  * Many reads are divided into two messages, so that the shard works on one while the other is on its way. Writes are not divided:
  * the writes of a message share one commit, and a second commit would cost more than a second message saves.
@@ -32,8 +31,8 @@ const PART_MIN = 8;
 /** A call goes to the owner under its verb, or to a follower. */
 export type CallRoute = Verb | FollowerRoute;
 
-const keyOf = (collectionId: number, route: CallRoute, isApart: boolean): string =>
-  typeof route === 'string' ? `${collectionId}.${route}${isApart ? '.apart' : ''}` : route.subject;
+const keyOf = (collectionId: number, route: CallRoute): string =>
+  typeof route === 'string' ? `${collectionId}.${route}` : route.subject;
 
 export interface Way {
   readonly collectionId: number;
@@ -67,9 +66,8 @@ export class MessageQueues<C> {
   /** `send` resolves when all calls of the message are answered; it never rejects. */
   constructor(private readonly send: (queue: MessageQueue<C>) => Promise<unknown>) {}
 
-  /** `isApart`: the call travels only with other such calls. */
-  push(collectionId: number, route: CallRoute, call: C, isApart = false): void {
-    const key = keyOf(collectionId, route, isApart);
+  push(collectionId: number, route: CallRoute, call: C): void {
+    const key = keyOf(collectionId, route);
     const collected = this.#collected.get(key);
     if (collected !== undefined) {
       collected.calls.push(call);

@@ -38,19 +38,6 @@ describe('the way of calls to the owner', () => {
     ]);
   });
 
-  it('combines inserts under named keys with each other, and sends one under a fresh key alone', async () => {
-    const wire = new Wire(16 << 20, 'vouch.c.');
-    const queue = queueOver(wire, new Owners(3));
-    const insert = (key: { readonly keyId?: string }): Call => ({
-      ...{ op: 'insert', vector: fixed(1, 1), tag: 0, requestId: null, metadata: null, text: null },
-      ...key,
-    });
-    const named = { keyId: 'ab'.repeat(16) };
-    await Promise.all([{}, named, { keyId: 'new' }, {}, named].map((key) => queue.send(7, insert(key), soon())));
-    const received = wire.received.map(({ calls }) => calls.map(({ call }) => ('keyId' in call ? call.keyId : 'none')));
-    expect(received).to.deep.equal([['new'], ['none', 'none'], [named.keyId, named.keyId]]);
-  });
-
   it('combines no more calls than have room for their answers in one message', async () => {
     for (const bound of [1 << 20, 16 << 20]) {
       const wire = new Wire(bound, 'vouch.c.');

@@ -22,8 +22,8 @@ describe('calls in a message queue', () => {
       sent.push(`${collectionId} ${route} ${calls.join('')}`);
       return new Promise<void>((resolve) => answers.push(resolve));
     });
-    const push = (calls: string, route: CallRoute = 'read', collectionId = 7, isApart = false): void => {
-      for (const call of calls) queues.push(collectionId, route, call, isApart);
+    const push = (calls: string, route: CallRoute = 'read', collectionId = 7): void => {
+      for (const call of calls) queues.push(collectionId, route, call);
     };
     /** Answers message number `message`, from 0. */
     const answer = (message: number): Promise<void> => {
@@ -42,16 +42,6 @@ describe('calls in a message queue', () => {
     expect(sent).to.deep.equal([]);
     await turn();
     expect(sent).to.deep.equal(['7 read ab', '7 write w', '8 read x']);
-  });
-
-  it('travel apart from the others if they must not delay them', async () => {
-    const { sent, push } = start();
-    push('a', 'write');
-    push('k', 'write', 7, true);
-    push('b', 'write');
-    push('l', 'write', 7, true);
-    await turn();
-    expect(sent).to.deep.equal(['7 write ab', '7 write kl']);
   });
 
   it('travel in two messages if they are many reads, and none of their queue is unanswered', async () => {
