@@ -43,13 +43,13 @@ const UWS_ENGINE = 'coordinator/http/engine/uwsEngine.ts';
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 const PARAMETERS_MAX = 4;
-/** Tests, except for what they share, may have one parameter more. */
+/** Tests may have one parameter more, except in shared code. */
 const TEST_PARAMETERS_MAX = 5;
 /** WebAssembly takes numbers only, and an object for each call would cost more than the call. */
 const KERNEL = 'shard/kernel/kernel.ts';
-/** Labels of unions: the value that is left has no type of its own. */
+/** Properties that distinguish the members of a union. */
 const UNION_LABEL = /\.(?:op|kind|type|what)$/;
-/** Takes calls of every kind, by name. */
+/** Files whose switches may leave kinds to a `default`: they take calls of every kind. */
 const OPEN_SWITCHES = ['shard/capacity/admission.ts', 'shard/collection/analysedCall.ts'];
 /** What is longer today: `path` or `path function` → lines. A figure may only go down, and must, when the code has. */
 const TOO_LONG_TODAY: Readonly<Record<string, number>> = {};

@@ -82,7 +82,11 @@ async function checkOne({ frames, collectionId, name }: AccessSource, heads: rea
     for (const { reason } of wrong) print('failed', 'checkpoint', reason);
     const sign = report.isBeginProven ? 'warning' : 'failed';
     for (const { size } of unknown)
-      print(sign, 'checkpoint', `${counted(size, 'entry', 'entries')}: were removed, so they cannot be compared`);
+      print(
+        sign,
+        'checkpoint',
+        `${counted(size, 'entry', 'entries')}: the log has removed them, so they cannot be compared`,
+      );
     // Without a checkpoint that can be compared, the beginning may be gone for any reason.
     return wrong.length > 0 || (unknown.length > 0 && !report.isBeginProven) ? 'refused' : 'holds';
   } catch (error) {

@@ -33,10 +33,11 @@ import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';
 import { FramePlaces } from './framePlaces.js';
 
+/** Bounds of the entries that wait for a commit. */
 const WAITING_MAX = 4_096;
-const WAITING_BYTES_MAX = 16 * 1024 * 1024;
-/** Largest number of bytes of a commit of several entries. */
-const COMMIT_BYTES = 512 * 1024;
+const WAITING_CHARS_MAX = 16 * 1024 * 1024;
+/** Most characters of the entries of several calls in one commit. */
+const COMMIT_CHARS = 512 * 1024;
 /** Largest number of entries that one page looks at. */
 const LOOKED_AT_MAX = 10_000;
 
@@ -78,7 +79,7 @@ export class AccessLog {
   #opened: Promise<OpenLog> | undefined;
   #waiting: Waiting[] = [];
   #waitingEntries = 0;
-  #waitingBytes = 0;
+  #waitingChars = 0;
   #committing: Promise<void> | undefined;
   /** Reason for refusing all calls; undefined while they are accepted. */
   #refusal: VouchError | undefined;
@@ -93,12 +94,12 @@ export class AccessLog {
   add({ entries }: LogAccessCall, { deadlineMs }: Envelope): Promise<null> {
     if (this.#refusal !== undefined) throw this.#refusal;
     const chars = entries.reduce((sum, { length }) => sum + length, 0);
-    if (this.#waitingEntries + entries.length > WAITING_MAX || this.#waitingBytes + chars > WAITING_BYTES_MAX)
+    if (this.#waitingEntries + entries.length > WAITING_MAX || this.#waitingChars + chars > WAITING_CHARS_MAX)
       throw this.services.admission.refusal('access_queue');
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entries, chars, deadlineMs, resolve, reject });
       this.#waitingEntries += entries.length;
-      this.#waitingBytes += chars;
+      this.#waitingChars += chars;
       this.#committing ??= this.#commitAll();
     });
   }
@@ -244,14 +245,14 @@ export class AccessLog {
 
   #take(): Waiting[] {
     let count = 0;
-    let sizeBytes = 0;
+    let sum = 0;
     for (const { entries, chars } of this.#waiting) {
-      if (count > 0 && sizeBytes + chars > COMMIT_BYTES) break;
-      sizeBytes += chars;
+      if (count > 0 && sum + chars > COMMIT_CHARS) break;
+      sum += chars;
       this.#waitingEntries -= entries.length;
       count++;
     }
-    this.#waitingBytes -= sizeBytes;
+    this.#waitingChars -= sum;
     return this.#waiting.splice(0, count);
   }
 

@@ -68,7 +68,7 @@ type Read = (row: number) => Int32Array;
 // Two functions with one body: in a common one, the engine would look up the type of the array for each component. It would also
 // load an array of the closure for each component; local names prevent that.
 
-/** `apart`: residuals from one row to the next. */
+/** `apart`: number of residuals from the start of a row to that of the next one. */
 function byteReader(plane: PlaneViews, residuals: Int8Array, apart: number, into: Int32Array): Read {
   return (row) => {
     const { middles, steps, codes, codeBytes } = plane;

@@ -122,12 +122,12 @@ function readSource(path: string, folder: Source['folder']): Source {
   return facts;
 }
 
-/** The facts of a `default`; none in a switch over a plain value. */
+/** Returns the facts of a `default`; none unless its switch is over a property. */
 function defaultOf(clause: ts.DefaultClause, line: number): (Place & { isProof: boolean })[] {
   const { expression } = clause.parent.parent;
   if (!ts.isPropertyAccessExpression(expression)) return [];
   const kinds = [expression.getText(), expression.expression.getText()];
-  // A value without its other kinds has a type of its own, which the function that takes it asks for.
+  // A function that takes the remaining value states its type, so the compiler checks which kinds are left.
   const isHandedOn = (node: ts.Node): boolean =>
     ts.isCallExpression(node) && node.arguments.some((argument) => kinds.includes(argument.getText()));
   const proves = (node: ts.Node): boolean => isHandedOn(node) || ts.forEachChild(node, proves) === true;
