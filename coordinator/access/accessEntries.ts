@@ -1,6 +1,6 @@
 /**
  * Sends entries of access logs to the owners of their collections, queued like writes. A call has the entries of one turn of the
- * event loop, or those that arrived while two calls were unanswered. So concurrent reads share a message and a commit.
+ * event loop, or those that arrived while three calls were unanswered. So concurrent reads share a message and a commit.
  */
 import { ACCESS_ENTRIES_MAX, ACCESS_ENTRY_CHARS_MAX } from '../../shared/protocol/access.js';
 import type { Envelope } from '../../shared/transport/transport.js';

@@ -1,31 +1,20 @@
 /**
  * Queues of calls that wait to travel, one for each collection and route. Calls of one turn of the event loop travel together.
  *
- * Many reads are divided into two messages, so that the shard works on one while the other is on its way. Writes are not divided:
- * the writes of a message share one commit, and a second commit would cost more than a second message saves.
+ * Many are divided into two messages, so that the shard works on one while the other is on its way.
  *
- * While three messages of reads are unanswered, further calls are collected for the next one. Two messages keep the shard busy, and
- * one is on its way. Two messages of writes suffice: one commits, and the other waits at the shard. The next message leaves after
- * two milliseconds at the latest, so that no call waits long for slow ones.
+ * While three messages of a queue are unanswered, further calls are collected for the next one. Two messages keep the shard busy, and
+ * one is on its way. The next message leaves after two milliseconds at the latest, so that no call waits long for slow ones.
  */
 import type { Verb } from '../../../shared/transport/subjects.js';
 import type { FollowerRoute } from './followerRoutes.js';
 
-interface Bounds {
-  /** Number of unanswered messages of a queue at which its further calls are collected. */
-  readonly unanswered: number;
-  /** Largest number of messages for the calls of one turn, if no message of the queue is unanswered. */
-  readonly parts: number;
-}
-
-const WRITE_BOUNDS: Bounds = { unanswered: 2, parts: 1 };
-const OTHER_BOUNDS: Bounds = { unanswered: 3, parts: 2 };
-
-const boundsOf = (route: CallRoute): Bounds => (route === 'write' ? WRITE_BOUNDS : OTHER_BOUNDS);
-
+/** Number of unanswered messages of a queue at which its further calls are collected. */
+const UNANSWERED_MAX = 3;
 /** Longest time for which calls are collected, after the end of their turn. */
 const COLLECT_MS = 2;
-/** Fewest calls of each part. */
+/** Messages of the calls of one turn, if no message of the queue is unanswered; and fewest calls of each. */
+const PARTS_MAX = 2;
 const PART_MIN = 8;
 
 /** A call goes to the owner under its verb, or to a follower. */
@@ -84,9 +73,8 @@ export class MessageQueues<C> {
     this.#queues = new Map();
     for (const [key, queue] of queues) {
       const unanswered = this.#unanswered.get(key) ?? 0;
-      const bounds = boundsOf(queue.route);
-      if (unanswered >= bounds.unanswered) this.#collect(key, queue);
-      else for (const part of partsOf(queue, unanswered === 0 ? bounds.parts : 1)) void this.#sendNow(key, part);
+      if (unanswered >= UNANSWERED_MAX) this.#collect(key, queue);
+      else for (const part of partsOf(queue, unanswered === 0 ? PARTS_MAX : 1)) void this.#sendNow(key, part);
     }
   }
 
