@@ -1,6 +1,6 @@
 /**
- * Searches spread over many collections, of one shard and of two. Both clusters run all the time and are measured in turns, so
- * that the machine's load affects both alike. The idle cluster takes hardly any processor time.
+ * Searches spread over many collections, in a cluster of one shard and in one of two. Both clusters run all the time and are
+ * measured in turns, so that the machine's load affects both alike. The idle cluster takes hardly any processor time.
  */
 import type { Progress } from '../../scripts/terminal/progress.js';
 import { BenchCluster } from '../cluster.js';
@@ -95,7 +95,7 @@ function rowsOf(clusters: readonly Measured[], what: string): Row[] {
     const share = (part: Part): number => PERCENT * median(rounds.map(({ busy }) => busy.get(part)!));
     return [
       row(`searches over ${what}, ${where}`, median(rounds.map(({ perSecond }) => perSecond)), 'requests/s'),
-      ...PARTS.map((part) => row(`the same, ${where}: ${part}`, share(part), '% of one core')),
+      ...PARTS.map((part) => row(`searches over ${what}, ${where}: ${part}`, share(part), '% of one core')),
     ];
   });
   const [one, two] = clusters.map(({ rounds }) => rounds);

@@ -158,9 +158,9 @@ export class ServiceLog {
   }
 
   /**
-   * The newest logged checkpoint of a collection, with its proof. The proof is in the newest checkpoint of the log, or in the
-   * newest with a quorum if one is configured. Undefined if that checkpoint lacks the collection. Throws `unavailable`,
-   * LogDamaged.
+   * The newest logged checkpoint of a collection, with its proof. It is proved under the newest checkpoint of the log; if a
+   * quorum is configured, under the newest one that has it. Undefined if that checkpoint lacks the collection. Throws
+   * `unavailable`, LogDamaged.
    */
   proveNewest(collectionId: number): Promise<ProvedEntry | undefined> {
     return this.#prove(this.#store.collections.get(collectionId)?.indexes);
@@ -171,7 +171,7 @@ export class ServiceLog {
     return this.#prove(this.#store.accesses.get(collectionId)?.indexes);
   }
 
-  /** Proves the newest of the entries that can be proved. */
+  /** Proves the newest of these entries that `#provable` contains. */
   async #prove(indexes: readonly number[] | undefined): Promise<ProvedEntry | undefined> {
     this.#assertWhole();
     const provable = this.#provable;
@@ -199,7 +199,7 @@ export class ServiceLog {
     await this.#logNow(envelope);
   }
 
-  /** Asks the writer to log and publish all changes. Waits a little for a writer, such as at a start. */
+  /** Asks the writer to log and publish all changes. Waits a few seconds for a writer, which may be missing at a start. */
   async #logNow(envelope: Envelope): Promise<void> {
     const { sources, platform, clock } = this.options;
     const untilMs = clock.monotonicMs() + WRITER_WITHIN_MS;
@@ -240,15 +240,12 @@ export class ServiceLog {
 
   async #open(): Promise<void> {
     const { config, clock, logger } = this.options;
-    // The key is not made here: one coordinator's folder may not last, and the log is bound to its first key.
+    // A missing key is not made here. The log is bound to its first key, and the folder of one coordinator may not last.
     if (await isThere(config.keyFile)) this.#signer = await openSigner(config.keyFile);
     else
-      logger.warn(
-        { file: config.keyFile },
-        'the service log is not written by this coordinator, which has no key of it',
-      );
+      logger.warn({ file: config.keyFile }, 'this coordinator has no key of the service log, and does not write it');
     await whenAvailable('the entries of the service log', () => this.#follow(true), { clock, logger });
-    // Resolve only after this: collections that the first requests create must be in the log from their first event.
+    // No request is served before this: collections that the first requests create must be in the log from their first event.
     await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });
     this.#writer.start();
     this.#publisher.start();
@@ -276,7 +273,7 @@ export class ServiceLog {
     }
   }
 
-  /** On the writer: serves requests for an immediate round. */
+  /** Serves requests for an immediate round while this coordinator is the writer, and stops serving them otherwise. */
   async #answer(): Promise<void> {
     const { sources, platform, logger } = this.options;
     try {
@@ -292,7 +289,7 @@ export class ServiceLog {
         await answering.stop();
       }
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, 'requests to log changes at once cannot be served');
+      logger.warn({ error: messageOf(error) }, 'cannot serve requests to log changes at once');
     }
   }
 
@@ -300,7 +297,7 @@ export class ServiceLog {
   async #mayWrite(): Promise<boolean> {
     if (this.#damage !== undefined || this.#publisher.stalled !== undefined || this.#signer === undefined) return false;
     this.#logKey ??= await this.#identified(this.#signer);
-    // If published entries are not here, the publisher finds out whether they are lost.
+    // While published entries are missing here, nothing is written. The publisher finds out whether they are lost.
     const isWhole = !this.#publisher.isBehind && this.published.size <= this.#store.tree.size;
     return isWhole && this.#logKey !== undefined;
   }
@@ -335,7 +332,7 @@ export class ServiceLog {
   }
 }
 
-/** The key with the name of the log: the origin, or by default a name derived from the key. */
+/** The verifier key of the log. Its name is the origin; without one, a name is derived from the key. */
 const logKeyOf = (origin: string, publicKey: Uint8Array): VerifierKey =>
   verifierKey(origin || `vouch/${toHex(publicKey).slice(0, KEY_ID_DIGITS)}`, ED25519, publicKey);
 

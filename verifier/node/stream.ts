@@ -28,9 +28,9 @@ const INBOX = '_INBOX.operator';
 const IMPORTED_API = 'vouch.api';
 const OWN_API = '$JS.API';
 const STREAM_COUNT_KEY = 'log-streams';
-/** Largest number of bytes of frames in memory, which changes of records need. */
+/** Largest number of bytes of frames in memory. To check a change of a record, its earlier events are read again. */
 const KEPT_BYTES = 64 * 1024 * 1024;
-/** Longest time without a message: a stale replica may lack the last message, or the stream was purged. */
+/** Longest wait for the next message, which may never come: a stale replica may lack it, or the stream was purged. */
 const SILENCE_MS = 10_000;
 
 interface JetStream {
@@ -71,7 +71,7 @@ export class JetStreamCluster {
     }
   }
 
-  /** Does not use the bucket's `keys()`, whose iterator drops messages that arrive while an earlier key is handled. */
+  /** The collections of the catalog. The bucket's `keys()` would drop messages that arrive while an earlier key is handled. */
   async catalog(): Promise<CatalogItem[]> {
     const bucket = await this.at.js.views.kv(CATALOG, { bindOnly: true });
     const prefix = `$KV.${CATALOG}.`;
@@ -121,10 +121,10 @@ const sequenceAfter = (frame: Uint8Array): bigint | undefined =>
   frame.length < HEADER_END ? undefined : firstSequenceOf(frame) + BigInt(readU32(frame, EVENTS_AT));
 
 /**
- * Whether the frame is superseded. An older server may have stored a second frame for one place. The first belongs to the log; the
- * later one, although intact, was never answered, and is skipped (see docs/formats.md#jetstream).
+ * Whether the frame is superseded, and so skipped. An older NATS server may have stored two frames for one place. The first belongs
+ * to the log; the later one is intact but was never answered (see docs/formats.md#jetstream).
  */
-const hasLost = (frame: Uint8Array, nextSequence: bigint): boolean =>
+const isSuperseded = (frame: Uint8Array, nextSequence: bigint): boolean =>
   frame.length >= HEADER_END && firstSequenceOf(frame) < nextSequence && isIntact(frame);
 
 interface Subject {
@@ -134,7 +134,7 @@ interface Subject {
 
 /** The log at the moment of its opening. */
 export class StreamLog implements FrameSource {
-  /** The frames read again most recently, by message. */
+  /** The frames that `readAgain` fetched last, by message. */
   readonly #kept = new Map<number, Uint8Array>();
   #keptBytes = 0;
 
@@ -177,7 +177,7 @@ export class StreamLog implements FrameSource {
       let nextSequence = 0n;
       for await (const { seq, data } of messages) {
         clearTimeout(deadline.timer);
-        if (frameBefore(data) === undefined && !hasLost(data, nextSequence)) {
+        if (frameBefore(data) === undefined && !isSuperseded(data, nextSequence)) {
           yield { position: seq, bytes: data };
           nextSequence = sequenceAfter(data) ?? nextSequence;
         }
