@@ -59,8 +59,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
 }
 
 /**
- * Repeats one request over a connection of its own, each `pauseMs` after the previous answer, until `isOver`. Returns the duration
- * of each answer in ms, in order. Throws if one has another status than `expected`.
+ * Repeats one request over a connection of its own until `isOver`. Waits `pauseMs` after each answer. Returns the milliseconds
+ * from each request to its answer, in order. Throws if an answer has another status than `expected`.
  */
 export async function runUntil(
   { host, port, expected = OK }: Pick<Load, 'host' | 'port'> & { readonly expected?: number },

@@ -15,7 +15,7 @@ const RECORDS = 10;
 
 const SEARCHES_IN_FLIGHT = [1, 8, 32] as const;
 const INSERTS_IN_FLIGHT = [1, 32] as const;
-/** Largest number of clients whose number of requests grows with them: eight need about the time of one. */
+/** The number of requests grows with the number of clients up to this one: eight clients need about the time of one. */
 const LANES_MAX = 8;
 const BARE_ROUNDS = 5;
 

@@ -36,6 +36,6 @@ export const rowAbout =
     unit,
   });
 
-/** The middle value; the upper one of two. */
+/** The median; with an even number of values, the upper of the two in the middle. */
 export const median = (values: ArrayLike<number>): number =>
   Float64Array.from(values).sort()[values.length >> 1] ?? Number.NaN;

@@ -7,12 +7,14 @@ export interface VectorSet {
   readonly name: string;
   readonly dimension: number;
   readonly count: number;
-  /** Decimals of the components in JSON; undefined: all. The components are row-major. */
+  /** Decimals of the components in JSON; undefined: all. */
   readonly decimals: number | undefined;
+  /** Components, row by row. */
   readonly base: Float32Array;
+  /** Components, row by row. */
   readonly queries: Float32Array;
   readonly queryCount: number;
-  /** 100 exact nearest row numbers a query, if they are known. */
+  /** The numbers of the 100 nearest rows of each query, exact, if they are known. */
   readonly nearest: Int32Array | undefined;
 }
 
@@ -30,7 +32,7 @@ export function generator(seed: number): () => number {
   };
 }
 
-/** Decimals of random components: as fine as f32 is around 1. */
+/** Decimals of random components: about the precision of f32 near 1. */
 const DECIMALS = 6;
 const QUERIES = 200;
 
@@ -52,10 +54,10 @@ export function randomVectors(dimension: number, count: number, queryCount = QUE
 }
 
 const CENTRES = 1_000;
-/** Largest distance of a component from its centre's, whose components are between -1 and 1. */
+/** Largest difference between a component of a row and that of its centre. Components of centres are between -1 and 1. */
 const SPREAD = 0.4;
 
-/** Returns a function that makes the next rows around random centres. Any division into pieces makes equal rows. */
+/** Returns a function that makes the next rows around random centres. The rows do not depend on how many each call makes. */
 export function clusteredRows(dimension: number, count: number): (rows: number) => Float32Array<ArrayBuffer> {
   const random = generator(dimension * 37 + count);
   const centres = Float32Array.from({ length: CENTRES * dimension }, () => random() * 2 - 1);
@@ -102,7 +104,7 @@ export async function realVectors(folder: string): Promise<VectorSet> {
   };
 }
 
-/** Rows `from` to `to` of `values` as the bytes of calls. */
+/** Rows `from` to `to` of `values` in fixed point, as calls have them. */
 export function fixedBytes(values: Float32Array, dimension: number, from: number, to: number): Uint8Array {
   const fixed = new Int32Array((to - from) * dimension);
   quantiseInto([...values.subarray(from * dimension, to * dimension)], fixed, 0);

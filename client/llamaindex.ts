@@ -34,7 +34,7 @@ export interface VouchStoreConfig extends VectorStoreBaseParams {
   readonly index?: CreateCollectionRequest['index'];
   /** Whether a collection that is created divides vectors by their length: similarities are then cosines. Default false. */
   readonly normalise?: boolean;
-  /** The language of the texts in a collection that is created: words match by their stems. Default: as they are written. */
+  /** The language of the texts in a collection that is created: words match by their stems. Default: words match as written. */
   readonly text?: CreateCollectionRequest['text'];
   /** The life of the records in a collection that is created, in seconds. Default: they do not expire. */
   readonly ttlSecs?: CreateCollectionRequest['ttlSecs'];
@@ -61,7 +61,7 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
     return this.#collection;
   }
 
-  /** Returns the ids of the nodes. A node whose id is there replaces what was stored under it. */
+  /** Stores the nodes and returns their ids. A node replaces an earlier one of the same id. */
   async add(nodes: BaseNode[]): Promise<string[]> {
     if (nodes.length === 0) return [];
     const { vouch, collection: name, index = 'auto', normalise = false, text = null, ttlSecs = null } = this.#config;
@@ -84,7 +84,7 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
     await deleteDocuments(this.#collection, { filter: { ref_doc_id: refDocId } });
   }
 
-  /** Similarities are the BM25 of nodes in the mode `sparse`. */
+  /** Runs a query. In the mode `sparse`, similarities are BM25 scores. */
   async query(query: VectorStoreQuery): Promise<VectorStoreQueryResult> {
     assertRequest(query, 'query', '{ queryEmbedding, similarityTopK, mode }');
     assertKnown(query, QUERY_FIELDS, 'query');
@@ -121,7 +121,7 @@ const QUERY_FIELDS = [
   'customParams',
 ];
 
-/** The weight of the distance to the query, against that to other nodes, if the query gives none. */
+/** Default of `mmrThreshold`: 1 ranks by nearness to the query alone, 0 by distance from earlier hits alone. */
 const MMR_THRESHOLD = 0.5;
 
 /** The mode of a query as fields of a search. Throws ValidationError for a part of the query that has no counterpart. */

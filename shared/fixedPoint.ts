@@ -9,18 +9,18 @@ export type Scale = 'plain' | 'unit';
 
 export const scaleOf = ({ normalise }: { readonly normalise?: true }): Scale => (normalise ? 'unit' : 'plain');
 
-/** The steps of 1. */
+/** Number of steps in a component of 1. */
 const ONE: Readonly<Record<Scale, number>> = { plain: FIXED_ONE, unit: UNIT_ONE };
 
-/** Divides the distances of shards, which count steps of `plain`: a power of two, so that the quotient is exact. */
+/** The distance 1 as shards count it, always by steps of `plain`. It is a power of two, so that division by it is exact. */
 const DISTANCE_ONE: Readonly<Record<Scale, number>> = { plain: 1, unit: (UNIT_ONE / FIXED_ONE) ** 2 };
 
 /** Added to a number below 2^51, leaves no bits for a fraction: the sum is rounded to a whole number, half to even. */
 const ROUNDER = 1.5 * 2 ** 52;
 
-/** A sum of squares below this may have lost bits of its terms, which lie below the range of doubles. */
+/** A sum of squares below this may be inexact: squares of tiny components can fall below the range of doubles. */
 const SUM_MIN = 2 ** -900;
-/** Makes components exact multiples whose squares lose nothing: `2^-1074 × 2^600` squared is 2^-948. */
+/** Multiplies tiny components exactly, so that their squares lose nothing: `2^-1074 × 2^600` squared is 2^-948. */
 const ENLARGED = 2 ** 600;
 
 /** round-half-to-even(v × 65536). The value is within VALUE_MIN and VALUE_MAX. */
@@ -90,11 +90,11 @@ export function shownDistances(distances: Float64Array, scale: Scale): Float64Ar
   return distances;
 }
 
-/** The distance of a caller as shards compare it; finite. */
+/** Converts a caller's distance to the one that shards compare with. The result is finite. */
 export const searchedDistance = (distance: number, scale: Scale): number =>
   Math.min(distance * DISTANCE_ONE[scale], Number.MAX_VALUE);
 
-/** The vector of a record, stored in one scale, as the query of a collection in another. Undefined for a vector of zeros. */
+/** Converts a stored vector to a query of a collection in another scale. Undefined for a vector of zeros that becomes `unit`. */
 export function inScale(bytes: Uint8Array, from: Scale, to: Scale): Uint8Array | undefined {
   if (from === to) return bytes;
   const values = componentsIn(bytes, from);

@@ -15,7 +15,7 @@ import { pathOf, type Service } from '../service.js';
 interface Props {
   readonly service: Service;
   readonly collection: ListedCollection;
-  /** The record to which hits are similar. */
+  /** The record that the form starts with: it searches for similar ones. */
   readonly record: number | undefined;
   /** Receives the ids of the latest hits, which the map marks. */
   readonly onFound: (ids: readonly number[]) => void;

@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logger.js';
 const LINES_PER_SECOND = 10;
 const SECOND_MS = 1_000;
 
-/** Logs at most a few failures of the service a second: under overload a line would cost more than the answer. */
+/** Logs failures of the service, with a bound per second: under overload a line would cost more than the answer. */
 export class FailureLog {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #lines = 0;

@@ -4,7 +4,7 @@
  *
  * ```text
  * frame with first = size   ──▶ folded
- * frame with first < size   ──▶ superseded: another process had taken its place; never served
+ * frame with first < size   ──▶ superseded: an earlier frame has these indexes; never served
  * frame with first > size   ──▶ damage: no further frame is folded
  * ```
  */
@@ -19,14 +19,14 @@ import { type AccessHeadEntry, type CensusEntry, DELETION, readAccess, readCensu
 import { bundleOf, decodeFrame, encodeFrame, type LogFrame } from './frame.js';
 import { leafHash, ServiceTree, TILE_WIDTH } from './tree.js';
 
-/** The state of a collection by its newest entries. */
+/** A collection, as its newest entries describe it. */
 export interface Logged {
   readonly configHash: string;
   /** Number of events, with the genesis. */
   readonly size: number;
   readonly timeMs: number;
   readonly isDeleted: boolean;
-  /** The indexes of its newest entries: several while the newest one lacks its quorum of witnesses. */
+  /** The indexes in the log of its newest entries. There are several while the newest one lacks its quorum of witnesses. */
   readonly indexes: readonly number[];
 }
 
@@ -45,7 +45,7 @@ interface Placed {
   readonly first: number;
 }
 
-/** Largest number of bundles in memory, the last requested ones: a reader that follows the log requests the newest. */
+/** Largest number of bundles in memory. The last requested ones are kept: readers that follow the log all request the newest. */
 const BUNDLES_KEPT = 64;
 /** Largest number of readers that wait for the store. */
 const READERS_MAX = 64;
@@ -57,7 +57,7 @@ export class LogStore {
   readonly #accesses = new Map<number, LoggedAccess>();
   #living = 0;
   #census: CensusEntry | undefined;
-  /** The entries of bundles, the last one in part. */
+  /** The entries of the bundles in memory. The last bundle of the log may be incomplete. */
   readonly #bundles = new Map<number, readonly Uint8Array[]>();
   readonly #reads = new Mutex();
   #reading = 0;
@@ -67,11 +67,11 @@ export class LogStore {
   constructor(
     private readonly log: EventLog,
     private readonly clock: Clock,
-    /** The entries that a quorum of witnesses has seen; older entries of a collection are forgotten. */
+    /** Number of entries that a quorum of witnesses has seen. Only a collection's newest entry among them is remembered. */
     private readonly witnessedSize: () => number,
   ) {}
 
-  /** This copy may lag behind the stored log by so much. */
+  /** Longest time by which this copy may lag behind the stored log. */
   get staleMs(): number {
     return this.log.staleMs;
   }
@@ -117,7 +117,7 @@ export class LogStore {
 
   /**
    * The bytes of a bundle of `width` entries; undefined if the log has fewer. Throws `unavailable`, also if too many readers
-   * wait: no key is needed.
+   * wait: their number needs a bound, since they need no key.
    */
   async bundle(index: number, width: number): Promise<Uint8Array | undefined> {
     const first = index * TILE_WIDTH;
@@ -144,7 +144,7 @@ export class LogStore {
     const start = this.#frames.findLast(({ first }) => first <= from);
     for await (const { bytes } of this.log.read(start?.after ?? LOG_START)) {
       const frame = decoded(bytes);
-      // Superseded frames begin earlier than the entries found so far end.
+      // A superseded frame begins before the end of the entries found so far.
       if (frame.first <= from + found.length)
         found.push(...frame.entries.slice(from + found.length - frame.first, to - frame.first));
       if (found.length >= to - from) return found;
@@ -187,7 +187,7 @@ export class LogStore {
 
   /** The list with another index, and without the older ones that no proof needs. */
   #withIndex(indexes: readonly number[] = [], index: number): readonly number[] {
-    // The list is copied before it grows, since others may use it; most collections have one entry.
+    // The list is copied, since others may use the old one. That is cheap: most collections have one entry.
     let grown: readonly number[] = [...indexes, index];
     while (grown.length > 1 && grown[1]! < this.witnessedSize()) grown = grown.slice(1);
     return grown;

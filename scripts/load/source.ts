@@ -32,11 +32,11 @@ export interface Source {
   readonly name: string;
   /** The fields in which a source of this kind keeps the vector and the text. */
   readonly usual: { readonly vector: readonly string[]; readonly text: readonly string[] };
-  /** All rows have the same fields, as those of a table have. */
+  /** Whether all rows have the same fields: the columns of a table. */
   readonly hasColumns?: boolean;
   /** Printed before its rows are loaded. */
   readonly remark?: string | undefined;
-  /** The number of rows, as far as it is known after `read` of them; undefined: unknown. */
+  /** The number of rows as estimated after reading `read` of them; undefined: unknown. */
   expected(read: number): number | undefined;
   /** The exact number of rows, once the first one was read; undefined: the source says it only at its end. */
   total?(): number | undefined;
@@ -63,12 +63,12 @@ export function assertDifferentTitles(titles: readonly string[], name: string): 
   }
 }
 
-/** Throws an Error of one line if more rows were read than the source counted: it may never end. */
+/** Throws an Error of one line if more rows were read than the source had counted. A source that grows might never end. */
 export function assertNoMore(name: string, expected: number, read: number): void {
   if (read > expected) assertAllRead(name, expected, read);
 }
 
-/** Throws an Error of one line unless the number of read rows is that which the source reported when the load began. */
+/** Throws an Error of one line unless as many rows were read as the source had when the load began. */
 export function assertAllRead(name: string, expected: number, read: number): void {
   if (read !== expected)
     throw new Error(

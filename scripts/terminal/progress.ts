@@ -15,7 +15,7 @@ export interface Progress {
 /** The names of one piece and of several. */
 export type Unit = readonly [one: string, many: string];
 
-/** Without a terminal, a line is printed after each of so many parts. */
+/** Without a terminal, a known total is divided into this many parts. A line is printed after each, except the last. */
 const PLAIN_PARTS = 4;
 /** Without a known total, a line is printed after so many pieces, and whenever their number has doubled. */
 const COUNTED_FIRST = 100_000;
@@ -95,6 +95,7 @@ function bar(name: string, total: number | undefined, [, unit]: Unit): Shown {
     },
   };
 }
+
 function plainLines(name: string, [, unit]: Unit): Shown {
   let parts = 0;
   let next = COUNTED_FIRST;

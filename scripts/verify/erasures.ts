@@ -30,7 +30,7 @@ export async function checkErasures({ file, signers, policy }: FileRequest): Pro
   return worst(verdicts);
 }
 
-/** The certificates of an answer, or the single one. Throws an Error without any. */
+/** The certificates of an answer, or the single one. Throws an Error if the answer has no certificate. */
 export function certificatesIn(json: unknown): readonly unknown[] {
   const { certificates = [json] } = json as { readonly certificates?: unknown };
   if (!Array.isArray(certificates) || certificates.length === 0) throw new Error('the answer has no certificate');

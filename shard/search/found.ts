@@ -9,7 +9,7 @@ export interface Found extends Hits {
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
   /** BM25 of each hit; present if the call asks for it. */
   readonly textScores?: Float64Array;
-  /** Hops to the nearest seed of the graph, −1 without one within reach; present with a graph. */
+  /** Hops to the nearest seed of the graph; −1 if no seed is within reach. Present with a graph. */
   readonly hops?: Int32Array;
   /** Group of each hit: the place of its value in `values`, which are canonical JSON. Present with groups. */
   readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] };

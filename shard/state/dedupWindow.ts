@@ -18,7 +18,7 @@ interface Kept extends AppliedRequest {
   readonly place: number;
 }
 
-/** Number of parts of the look-up, so that no part takes long to grow or to compact. */
+/** The look-up is divided into this many maps, so that no map takes long to grow or to compact. */
 const PARTS = 64;
 
 const partOf = (key: string): number => key.charCodeAt(key.length - 1) % PARTS;
@@ -29,7 +29,7 @@ export class DedupWindow {
   /** Keys by place, from `#first` on. A key that was added again has a second, later place. */
   readonly #order: string[] = [];
   #first = 0;
-  /** Index in the order below which no key is kept. */
+  /** Index in `#order` below which no key is kept. */
   #oldest = 0;
   #size = 0;
 
@@ -54,7 +54,7 @@ export class DedupWindow {
 
   add(key: string, { recordId, sequence }: AppliedRequest): void {
     const part = this.#applied[partOf(key)]!;
-    // A formerly smaller window admitted a key twice; its age counts from the later time.
+    // While the window was smaller, a forgotten key could be added again. Its age counts from the later time.
     if (!part.has(key)) this.#size++;
     part.set(key, { recordId, sequence, place: this.#first + this.#order.length });
     this.#order.push(key);

@@ -27,7 +27,7 @@ interface DirectoryBucketOptions {
   readonly folder: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Interval of looks at the folder: the longest delay of writes by other processes, and of the outcome of a failed write. */
+  /** Interval of looks at the folder. A look finds writes by other processes, and the outcome of a failed write. */
   readonly lookMs: number;
 }
 
@@ -40,7 +40,7 @@ export class DirectoryBucket implements Bucket {
   readonly #revisions: Revisions;
   readonly #looks: PeriodicTask;
   #isWhole = false;
-  /** Key of the write that runs or has failed: it may have an effect that is not known, or not durable. */
+  /** Key of the running write, or of one that failed: its effect may be unknown, or not durable. */
   #doubtful: string | undefined;
   #closed = false;
 
@@ -176,7 +176,7 @@ export class DirectoryBucket implements Bucket {
     }
   }
 
-  /** Makes the effect of a failed write durable, and learns it. */
+  /** Makes the effect of a failed write durable, and reads it from disk. */
   async #settle(): Promise<void> {
     if (this.#doubtful === undefined) return;
     await syncDirectory(this.#folder);

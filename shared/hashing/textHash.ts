@@ -1,9 +1,9 @@
-/** A hash of texts with secret words, so that a client cannot choose texts whose hashes collide. */
+/** A hash of texts that depends on secret random numbers, so that a client cannot choose texts whose hashes collide. */
 import { hashEntropy } from '../clock.js';
 
 const FNV_PRIME = 0x01000193;
 
-/** A secret word for each value of either byte of a code unit. */
+/** Secret 32-bit numbers: one for each value of a code unit's low byte, then one for each value of its high byte. */
 const WORDS = new Uint32Array(2 * 256);
 new Uint8Array(WORDS.buffer).set(hashEntropy(WORDS.byteLength));
 

@@ -12,8 +12,8 @@ interface ProcessFlags {
 export class UsageError extends Error {}
 
 /**
- * Calls `parseArgs` of Node. Throws UsageError. Also refuses an empty value, as of an unset variable, and an option that is given
- * twice though it takes one value: Node would skip the first.
+ * Calls `parseArgs` of Node. Throws UsageError, also for an empty value, such as that of an unset variable. An option that takes
+ * one value is refused if it has two: Node would ignore the first.
  */
 export function parseFlags<Flags extends ParseArgsConfig>(flags: Flags): ReturnType<typeof parseArgs<Flags>> {
   try {
@@ -27,7 +27,7 @@ export function parseFlags<Flags extends ParseArgsConfig>(flags: Flags): ReturnT
   }
 }
 
-/** A word of the command line, as far as it is an option. */
+/** A token of `parseArgs`. Only an option has a `name`. */
 interface Token {
   readonly name?: string;
   readonly rawName?: string;
@@ -47,7 +47,7 @@ function assertWhole(tokens: readonly Token[], options: NonNullable<ParseArgsCon
 
 const EXIT_USAGE = 2;
 
-/** A name is a part of subjects and keys, and of the holder of a lease before its dot. */
+/** Names are parts of subjects and keys. The holder of a lease is a name, a dot and more, so a name has no dot. */
 const NAME = /^[\w-]{1,64}$/;
 
 const usageOf = (kind: string): string => `${commandText(kind, '[--name NAME] [--nats URL[,URL]…]')}

@@ -65,8 +65,8 @@ export const isExpired = (record: KeyRecord, nowMs: number): boolean =>
   record.expiresAtMs !== null && (record.expiredAtMs !== null || record.expiresAtMs <= nowMs);
 
 /**
- * Makes a key, which cannot be shown again later. Throws `validation_error` for a malformed project or collection, a long label,
- * and for collections of a scope that concerns the whole project.
+ * Makes a key, which cannot be shown again later. Throws `validation_error` for a malformed project or collection, and for a long
+ * label. Also throws it for a key that is limited to collections, if its scope includes `metrics`.
  */
 export async function createKey(
   bucket: Bucket,
@@ -173,9 +173,9 @@ export function keyRecord(entry: Entry): KeyRecord | undefined {
   const { id, project, scope, created_at_ms, expires_at_ms, expired_at_ms, label, collections } =
     entry.value as Partial<StoredKey>;
   if (id === undefined || project === undefined || scope === undefined || !SCOPES.includes(scope)) return undefined;
-  // Malformed collections must not become all collections.
+  // A key with malformed collections is refused: without them it would have access to all.
   if (collections !== undefined && !areKeyCollections(collections)) return undefined;
-  // The id names the key in events.
+  // Events name the key by this id, so it must be one that they can have.
   if (id === SYSTEM_KEY_ID || !isVisibleAscii(id, ACTOR_KEY_ID_MAX)) return undefined;
   return {
     id,

@@ -9,10 +9,11 @@ import type { Pause } from './pacer.js';
 export const nextTurn: Pause = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * The longest turn of one piece of work. The message, the call and the answer of another request may each wait so long.
+ * The longest turn of one piece of work. Another request may wait for such a turn three times: before its message, its call
+ * and its answer.
  */
 const SLICE_MS = 1;
-/** The steps between two looks at the clock, which cost as much as a small step. */
+/** The number of steps between two looks at the clock: a look costs as much as a small step. */
 const STEPS_PER_LOOK = 256;
 
 const TURNS = new FairTurns();
@@ -60,7 +61,7 @@ export class Slice {
     return this.due;
   }
 
-  /** Returns a slice for the rest of the work, which begins now. */
+  /** Begins a new slice for the rest of the work. */
   again(): Slice {
     return new Slice(this.clock, this.deadlineMs);
   }

@@ -11,9 +11,9 @@ const HEADER_WORDS = 4;
 const HEADER_BYTES = 4 * HEADER_WORDS;
 const SLOT_BYTES = 4;
 const ALIGNMENT_BYTES = 16;
-/** Largest chunk, unless the fewest rows of a chunk need more. */
+/** Largest size of a chunk, unless even a chunk of the fewest rows needs more. */
 const CHUNK_BYTES_MAX = 1 << 20;
-/** Largest share of a new chunk that may be empty. A chunk of half the size is made instead of an emptier one. */
+/** Largest empty share of a new chunk. Where it would be larger, the chunk gets half the size, and fewer rows. */
 const WASTE_MAX = 1 / 4;
 
 /** The sizes of the parts of a chunk; see `ChunkMemory`. */
@@ -34,7 +34,7 @@ export class ChunkShape {
     this.#rowsUnit = hasSigns ? wholeGroups(1) : CODED_ROWS;
   }
 
-  /** Returns the bytes of a chunk for `rows` rows, or for some of them: a power of two, like the size of every region. */
+  /** Returns the size of a chunk for `rows` rows. It may have room for only some of them. Sizes of regions are powers of two. */
   bytesFor(rows: number): number {
     const least = classBytes(this.#bytes(this.#rowsUnit));
     const wanted = this.#bytes(rows);
@@ -110,7 +110,7 @@ export class ChunkMemory<A extends ScratchArena = ScratchArena> {
     return new ChunkMemory(arena, address, shape);
   }
 
-  /** End of the places that are used, or were. */
+  /** End of the places that have a row, or had one. */
   get end(): number {
     return this.#header[0]!;
   }
