@@ -142,12 +142,14 @@ export class LogStore {
   async entries(from: number, to: number): Promise<Uint8Array[]> {
     const found: Uint8Array[] = [];
     const start = this.#frames.findLast(({ first }) => first <= from);
+    let end = start?.first ?? 0;
     for await (const { bytes } of this.log.read(start?.after ?? LOG_START)) {
-      const frame = decoded(bytes);
-      // A superseded frame begins before the end of the entries found so far.
-      if (frame.first <= from + found.length)
-        found.push(...frame.entries.slice(from + found.length - frame.first, to - frame.first));
-      if (found.length >= to - from) return found;
+      const { first, entries } = decoded(bytes);
+      if (first < end) continue;
+      if (first > end) break;
+      end += entries.length;
+      found.push(...entries.slice(Math.max(0, from - first), to - first));
+      if (end >= to) return found;
     }
     throw damaged(`entry ${from + found.length} is missing`);
   }

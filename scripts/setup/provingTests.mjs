@@ -13,10 +13,10 @@ const SOURCE_ENDINGS = ['.ts', '.tsx', '.mjs'];
 const COVERS = /^(?:\/\/ Covers: .+\n)+/;
 
 /**
- * Lists all tests with what each proves, all relative to the root.
+ * Lists all tests with the paths that each proves. A folder ends with a slash. Some paths may not exist.
  *
  * @param {string} root
- * @returns {{ test: string, proves: string[] }[]} `proves` may name a path that does not exist; a folder ends with a slash
+ * @returns {{ test: string, proves: string[] }[]}
  */
 export function provingTests(root) {
   return filesUnder(root, [FOLDER], '.test.ts').map((path) => {

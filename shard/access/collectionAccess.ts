@@ -116,8 +116,8 @@ interface MadeChange {
 const madeEvent = (result: MadeChange | null): boolean => result?.sequence !== null && result?.deduplicated !== true;
 
 /**
- * The answers of a call that show something of the content of the collection, or proofs of it: all answers, only refusals and the
- * answer that nothing was changed, or none.
+ * The answers of a call that show content of the collection, or proofs of it. Without an event, these are refusals, and the answer that
+ * nothing was changed.
  */
 function showsContentIn(call: Call): 'all' | 'withoutEvent' | 'none' {
   switch (call.op) {

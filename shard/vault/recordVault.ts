@@ -2,7 +2,7 @@
  * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id. Provides the data keys of
  * contents. The cipher is AES-256-GCM with a fresh nonce. The associated data is the u64 collection id of the genesis ‖ key id.
  *
- * The order of steps makes a shred final, also during an insert:
+ * A shred is final, also during an insert:
  *
  * ```text
  * Insert:  list the collection in the key's entry ──▶ commit the record

@@ -211,7 +211,7 @@ describe('rows of services with a JSON interface', () => {
   it('Qdrant: fewer points than it counted fail the load', async () => {
     const url = await qdrant(new Map([[1n, '{"id":1,"vector":[1]}']]), 2);
     expect(await failureOf(qdrantSource(url, 'c', undefined))).to.equal(
-      'c of Qdrant had 2 rows when the load began, and 1 were read: load it again',
+      'c of Qdrant had 2 rows when the load began, and 1 was read: load it again',
     );
   });
 
