@@ -8,7 +8,7 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** The batch of an `insertMany` that was not inserted. Batches that were sent at the same time may be inserted. */
+/** The batch that an `insertMany` could not insert. Batches that were sent at the same time may be inserted. */
 export interface FailedBatch {
   /** The position of the batch's first record in the iterable. A path such as `$.batch[3]` counts from it. */
   readonly offset: number;
@@ -120,7 +120,7 @@ export function errorOf(status: number, body: unknown, requestId: string | undef
   const { code, error } = (body ?? {}) as { code?: unknown; error?: unknown };
   // Over the rate limit the service answers without a code.
   const name = typeof code === 'string' ? code : status === RATE_LIMITED ? 'rate_limited' : 'unexpected_answer';
-  const message = typeof error === 'string' ? error : `the answer has status ${status} and is not one of the service`;
+  const message = typeof error === 'string' ? error : `the answer has status ${status} and is not from the service`;
   const Class = name === 'unexpected_answer' ? UnexpectedAnswerError : (ERROR_CLASSES[name] ?? VouchError);
   return new Class(name, message, { status, requestId });
 }

@@ -21,7 +21,7 @@ import { queryType, type Route, readRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { writeFields } from './recordJson.js';
 
-/** Largest number of messages of the largest size for one answer of records by id. */
+/** Largest number of calls to the shard for one answer of records by id. Each brings up to `maxBytes`. */
 const ANSWER_MESSAGES_MAX = 4;
 /** Prefix of parameters' names in messages. */
 const IN_QUERY = 'query parameter ';
@@ -67,7 +67,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
     handle: (request) => countFacets(request, request.query),
   }),
   readRoute('POST /v1/facets', {
-    summary: 'Count records by value by a request with a body, for long filters',
+    summary: 'Count the records with each value by a request with a body, for long filters',
     body: 'facets',
     answers: 'FacetsResponse',
     errors: COLLECTION_ERRORS,

@@ -29,13 +29,13 @@ export const metadataFilter = metadata
   .optional()
   .describe(
     'Only records whose metadata matches all keys: {"lang": "de"} is equality, {"year": {"gte": 2000, "lt": 2010}} uses operators ' +
-      '(eq ne gt gte lt lte in nin prefix contains words exists), {"title": {"words": {"all": "red wine"}}} finds words (also any, phrase), ' +
-      '{"$text": {"words": …}} those of the text, {"author.name": "Ann"} looks inside objects, {"$or": [{...}, {...}]}, $and and $not ' +
-      'combine filters.',
+      '(eq ne gt gte lt lte in nin prefix contains words exists), {"title": {"words": {"all": "red wine"}}} finds words ' +
+      '(also any, phrase), {"$text": {"words": …}} finds words of the text, {"author.name": "Ann"} looks inside objects, ' +
+      '{"$or": [{...}, {...}]}, $and and $not combine filters.',
   );
 
 export const limit = (usual: number) =>
-  z.int().min(1).max(SHOWN_MAX).default(usual).describe(`The most that is answered, up to ${SHOWN_MAX}.`);
+  z.int().min(1).max(SHOWN_MAX).default(usual).describe(`The most items in the answer, up to ${SHOWN_MAX}.`);
 
 const requestIdText = '32 hex digits, chosen at random. The same insert sent again under it creates no second record.';
 export const requestId = z
@@ -48,7 +48,8 @@ export const expiresAt = z
   .int()
   .min(1)
   .describe(
-    'Unix seconds in the future: from then on the record is in no answer, and it is removed. Omitted: it stays, or for ttl_secs of the collection.',
+    'Unix seconds in the future: from then on the record is in no answer, and it is removed. Omitted: ' +
+      'it stays for ttl_secs of the collection, or for good if that is not set.',
   );
 
 export const keyId = z
@@ -57,14 +58,17 @@ export const keyId = z
     'The vault key that the record is under, 32 hex, or `new` for a fresh one: a shred of the key erases the record.',
   );
 /** The column of keys in an answer. */
-export const keyIds = z.array(z.unknown()).optional().describe('The vault key of each record, where one has any.');
+export const keyIds = z
+  .array(z.unknown())
+  .optional()
+  .describe('The vault key of each record; omitted if no record is under a key.');
 
 export const ifLogIndex = z
   .int()
   .min(0)
   .optional()
   .describe(
-    'Refuses the call with conflict if one of its records has changed since this event: the log_index of a read.',
+    'The log_index of a read: the call is refused with conflict if one of its records has changed since that event.',
   );
 
 /** Fields of answers. */

@@ -61,7 +61,7 @@ function described(full: Full): string {
   return [...(full.description === undefined ? [] : [full.description]), ...usual].join(' ');
 }
 
-/** The value without null fields that `schema` does not require: models send null for an omitted argument. */
+/** Removes nulls from fields that `schema` does not require: models send null for an omitted argument. */
 export function withoutNulls(schema: Schema | undefined, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || schema === undefined) return value;
   if (Array.isArray(value)) return schema.items ? value.map((item) => withoutNulls(schema.items, item)) : value;
@@ -105,7 +105,7 @@ export function argumentsOf<Input extends z.ZodType>(
   throw new Misused(faults.join('; '));
 }
 
-/** Zod drops a key of this name without an error, and a filter without its condition matches everything. */
+/** Zod drops a key of this name without an error. A filter that lost its only condition would match everything. */
 const DROPPED = '__proto__';
 
 function assertKept(schema: Schema, value: unknown, place: string): void {

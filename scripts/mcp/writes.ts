@@ -24,8 +24,8 @@ import { defineTool, Misused, type Registration } from './tool.js';
 const INSERTED_MAX = 100;
 const CHANGED_MAX = 100;
 
-/** Columns of a batch in messages, each with the field of the records that replaces it. */
-const OF_RECORDS = [
+/** Columns of a batch that messages of the service name, each with the field of `records` that is shown instead. */
+const COLUMN_RENAMES = [
   [/\$\.batch(\[\d+\])/g, 'records$1.vector'],
   [/\$\.texts(\[\d+\])/g, 'records$1.text'],
   [/\$\.(metadata|external_id|request_id|expires_at|key_id)s?(\[\d+\])/g, 'records$2.$1'],
@@ -41,7 +41,7 @@ const record = {
   ...lasting,
 };
 
-/** The column of keys, if a record names one. */
+/** Returns the column `key_ids`, or no column if no record names a key. */
 const keysOf = (records: readonly { readonly key_id?: string | undefined }[]): object =>
   records.some(({ key_id }) => key_id !== undefined) ? { key_ids: records.map(({ key_id = null }) => key_id) } : {};
 
@@ -70,7 +70,7 @@ const insertRecords = defineTool({
   effect: 'adds',
   input: z.strictObject({ collection, records: z.array(z.strictObject(record)).min(1).max(INSERTED_MAX) }),
   output: { ids, key_ids: keyIds },
-  renames: OF_RECORDS,
+  renames: COLUMN_RENAMES,
   run: (client, { collection, records }) =>
     client.ask<object>('POST', '/v1/vectors/batch-insert', {
       collection,
@@ -95,8 +95,8 @@ const upsertRecords = defineTool({
   name: 'upsert_records',
   title: 'Upsert records',
   description:
-    `Writes up to ${INSERTED_MAX} records under external ids, all or none: a record that has such an id is replaced as a whole and ` +
-    'keeps its id, the others are inserted. Answers the ids, and how many were created and replaced.',
+    `Writes up to ${INSERTED_MAX} records under external ids, all or none. A record that has the external id is replaced as a whole and ` +
+    'keeps its id; the others are inserted. Answers the ids, and how many were created and replaced.',
   effect: 'destroys',
   input: z.strictObject({
     collection,
@@ -104,7 +104,7 @@ const upsertRecords = defineTool({
     if_log_index: ifLogIndex,
   }),
   output: { ids, created: z.int(), replaced: z.int(), key_ids: keyIds },
-  renames: OF_RECORDS,
+  renames: COLUMN_RENAMES,
   run: (client, { collection, records, if_log_index }) =>
     client.ask<object>('POST', '/v1/vectors/batch-upsert', {
       collection,
@@ -145,8 +145,8 @@ const deleteRecord = defineTool({
   name: 'delete_record',
   title: 'Delete a record',
   description:
-    'Deletes a record for good: no later search finds it, and its id is not used again. history lists the deletion, whose proof ' +
-    'verify checks. Searches of the past still find the record.',
+    'Deletes a record for good: no later search finds it, and its id is not used again. The tool history lists the ' +
+    'deletion, and verify checks its proof. Searches of the past still find the record.',
   effect: 'destroys',
   input: z.strictObject({
     collection,
@@ -175,9 +175,9 @@ const eraseKeys = defineTool({
   name: 'erase_keys',
   title: 'Erase records by their keys',
   description:
-    'Destroys vault keys for good, and with each key every content under it, of the present and of the past, in all collections. Give ' +
-    'key_ids, or a metadata_filter: then the keys of the matching records are destroyed, with all other records under them. The ' +
-    'certificates of the service are checked here, and summed up.',
+    'Destroys vault keys for good. Every content under such a key is lost, of the present and of the past, in all collections. Give ' +
+    'key_ids or a metadata_filter. A filter destroys the keys of the matching records, and so every other record under these keys. ' +
+    'The answer sums up the certificates of the service, which are checked here.',
   effect: 'destroys',
   input: z.strictObject({
     key_ids: z.array(z.string()).min(1).max(ERASED_KEYS_MAX).optional(),
@@ -191,7 +191,7 @@ const eraseKeys = defineTool({
         collections: z.array(z.object({ collection: z.string(), erased_by: z.int(), contents: z.int() })),
       }),
     ),
-    partial_failures: z.array(z.unknown()).optional().describe('Keys that are not finished: name them again.'),
+    partial_failures: z.array(z.unknown()).optional().describe('Keys whose erasure is unfinished: name them again.'),
     without_key: z.int().optional().describe('Matching records that are under no key, and so are not erased.'),
   },
   async run(client, given) {

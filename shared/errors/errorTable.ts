@@ -1,7 +1,7 @@
 /**
  * Every error code: its HTTP status, its meaning, what the caller can do, and its messages. A value replaces `{name}` in a
  * message. The page `docs/errors.md` is made from this table. Three codes also have messages elsewhere, where the cause is known.
- * Those of `validation_error` name a path of the request, those of `internal_error` and `unavailable` a part of the service.
+ * The messages of `validation_error` name a path of the request. `internal_error` and `unavailable` name a part of the service.
  */
 interface ErrorKind {
   readonly status: number;
@@ -133,7 +133,7 @@ export const ERRORS = {
       notLogged: 'the collection has no write yet, so the service log does not have it',
       noAccess: 'the access log of the collection has no entry yet',
       changed: 'record {record} was changed by event {changed}, after {since}: read it again',
-      gone: 'no live record has the external id {external} any more, and event {since} still had one: read it again',
+      gone: 'no live record has the external id {external} any more; one had it at event {since}: read it again',
       building: 'a build of this index is already in progress; wait until it has ended',
       rebuilding: 'the indexes of this project are being rebuilt already; wait until that has ended',
       notOwned: 'collection {id} is not owned by this shard under epoch {epoch}',
@@ -202,7 +202,7 @@ export const ERRORS = {
     meaning:
       'a shard, NATS or a disk is out of reach, there is [too much load](operations/overload.md), or the deadline passed',
     remedy:
-      'retry after `Retry-After`, a write under its [request id](api.md#sending-again): its outcome may be unknown',
+      'retry after `Retry-After`; a write may have happened, so retry it under its [request id](api.md#sending-again)',
     messages: {
       late: 'the request was not done by its deadline; its outcome is unknown',
     },
@@ -210,7 +210,7 @@ export const ERRORS = {
   capacity_exceeded: {
     status: 507,
     meaning:
-      'records, bytes, collections, aliases, API keys or shreds of unknown keys of the project, or the store, are at their bound; nothing was changed',
+      'a bound of the project (records, bytes, collections, aliases, API keys, shreds of unknown keys) or of the store is reached; nothing was changed',
     remedy: 'delete what the message names, or ask the operator to raise the bound',
     messages: {
       quota: 'the quota of {kind} is full: the project uses {used} of {limit} {kind}, and the request adds {added}',
@@ -231,7 +231,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Messages of `unavailable` because of too much load, by the reason, which is the label of `vouch_refused_total`. */
+/** Messages of `unavailable` under too much load, keyed by reason. The reason is the label of `vouch_refused_total`. */
 export const OVERLOAD = {
   // Coordinator: requests in flight, of all projects or of one; requests read in one turn of its event loop.
   requests: 'too many requests are in flight',
@@ -244,7 +244,7 @@ export const OVERLOAD = {
   metrics: 'too many concurrent metrics requests',
   // Any process: its unanswered requests to other processes.
   messages: 'too many requests to other processes are in flight',
-  // Shard: calls in flight; reads and writes that would have to wait too long, or have.
+  // Shard: calls in flight; reads and writes that would wait too long (`…_queue`), or have waited too long (`…_waited`).
   calls: 'the shard has too many calls in flight',
   read_queue: 'the collection is asked more than its shard can answer',
   read_waited: 'the collection is asked more than its shard can answer',
@@ -264,7 +264,7 @@ type TemplateOf<Code extends ErrorCode, Message> = Message extends keyof (typeof
   ? (typeof ERRORS)[Code]['messages'][Message] & string
   : never;
 
-/** The values of a template: none if it has no name. */
+/** The values of a template: none if it has no `{name}`. */
 export type Values<Code extends ErrorCode, Message> = [Names<TemplateOf<Code, Message>>] extends [never]
   ? []
   : [values: Readonly<Record<Names<TemplateOf<Code, Message>>, string | number>>];
