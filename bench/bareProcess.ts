@@ -9,7 +9,7 @@ import { loginOptions, NO_LOGIN } from '../shared/nats/natsLogin.js';
 const SUBJECT = 'vouch.bench.bare';
 const REQUEST_MS = 5_000;
 
-/** Runs one of the two processes until it is killed. Prints a line when it serves; the coordinator's line is its port. */
+/** Runs one of the two processes until it is killed. Prints one line once it serves: the coordinator its port, the shard 0. */
 async function serve(role: string, natsUrl: string): Promise<void> {
   const login = await loginOptions({ ...NO_LOGIN, nkey: process.env.VOUCH_NATS_NKEY ?? '' });
   const nc = await connect({ servers: natsUrl, ...login });

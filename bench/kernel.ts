@@ -18,10 +18,10 @@ import { fixedBytes, realVectors } from './vectors.js';
 
 const WIDE_DIMENSION = 128;
 const K = 10;
-/** Scans of rows shared by threads have so many times the rows of other scans. */
+/** Rows of scans that threads share, as a multiple of the rows of other scans. */
 const THREADED = 4;
 const K_LARGE = 5_000;
-/** Searches of a turn, each with another query; most find the caches filled by the previous one. */
+/** Searches of a turn, each with its own query. Most of them find the caches filled by the search before. */
 const SEARCHES = 8;
 
 /** Bytes that the kernel's `readAll` reads at once. */
@@ -72,7 +72,7 @@ async function realRows(folder: string, most: number): Promise<Searched> {
   };
 }
 
-/** The rows in hnswlib's search without an index, as f32. */
+/** Returns hnswlib's search without an index, filled with the rows as f32. */
 function bareOf(vectors: VectorBlocks): hnswlib.BruteforceSearch {
   const bare = new (hnswlibNode().BruteforceSearch)('l2', vectors.dimension);
   bare.initIndex(vectors.liveCount);
@@ -99,7 +99,7 @@ function read(vectors: VectorBlocks): void {
   }
 }
 
-/** Milliseconds of one search of a turn. */
+/** Mean milliseconds of a search, over one turn. */
 function timeMs(search: (query: Int32Array) => void, queries: readonly Int32Array[]): number {
   const startedMs = systemClock.monotonicMs();
   for (const query of queries) search(query);

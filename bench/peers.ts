@@ -1,6 +1,7 @@
 /**
- * Index searches beside pgvector: the same vectors and queries, in turns, each service by its own client of Node. Both use HNSW with m 16
- * and ef_construction 200, at the smallest measured width that finds enough of the nearest rows.
+ * Index searches of Vouch compared with those of pgvector, over the same vectors and queries. The services take turns, and each is asked
+ * by its own Node client. Both use HNSW with m 16 and ef_construction 200, at the smallest measured width that finds enough of the
+ * nearest rows.
  */
 import postgres from 'postgres';
 import { Vouch } from '../client/index.js';

@@ -1,7 +1,7 @@
 /**
- * Load on an HTTP service: open (requests at a constant rate, independent of answers) or closed (so many at a time). In an open
- * load the time of an answer counts from the moment when its request was due, even if it was sent later. So a service that stalls
- * cannot hide it by delaying the load.
+ * Load on an HTTP service: open (requests at a constant rate, independent of answers) or closed (a fixed number in flight). In an
+ * open load the time of an answer counts from the moment when its request was due, even if it was sent later. So a service that
+ * stalls cannot hide it by delaying the load.
  */
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../shared/clock.js';
@@ -10,7 +10,7 @@ import { rawAnswer } from '../rawAnswer.js';
 export interface LoadPlan {
   readonly host: string;
   readonly port: number;
-  /** Time before the counting: queues that have just filled are longer than queues that stay full. */
+  /** Time before counting starts, since queues are longer when they have just filled than later. */
   readonly warmUpSeconds: number;
   readonly seconds: number;
   /** Requests a second; undefined: a closed load. */
@@ -36,7 +36,7 @@ export interface KindCounts {
 
 export interface LoadCounts {
   readonly seconds: number;
-  /** Longest delay of a request after it was due, for lack of time or connections. */
+  /** Longest time from when a request was due until it was sent. It waits for a timer, or for an idle connection. */
   readonly lateMs: number;
   /** Descriptions of the first failures. */
   readonly failures: readonly string[];
@@ -57,7 +57,7 @@ interface Counting {
 const TICK_MS = 1;
 /** Connections opened at once: a listening socket has room for 512 waiting ones. */
 const OPENED_AT_ONCE = 200;
-/** Wait for requests in flight when the time has passed. */
+/** Longest wait for requests in flight after the end of the load. */
 const DRAIN_MS = 12_000;
 const FAILURES_MAX = 5;
 
@@ -94,7 +94,7 @@ class Load {
     return { seconds, lateMs: this.#lateMs, failures: this.#failures, kinds: Object.fromEntries(this.#counts()) };
   }
 
-  /** Opens all connections before the load: their rate is not measured. */
+  /** Opens all connections before the load, so that their opening is not measured. */
   async #connect(): Promise<void> {
     while (this.#idle.length < this.plan.connections) {
       const count = Math.min(OPENED_AT_ONCE, this.plan.connections - this.#idle.length);
@@ -198,7 +198,7 @@ class Load {
   }
 }
 
-/** One request at a time. */
+/** A connection with at most one request in flight. */
 class Connection {
   kind = '';
   dueMs = 0;

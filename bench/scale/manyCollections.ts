@@ -1,6 +1,6 @@
 /**
  * Many small collections in one cluster: the cost of each step with so many, twice as many and four times as many. The last
- * figures show whether a step is worse than linear: the ratio of its costs with the most and with the fewest collections, divided
+ * figures show whether a step is worse than linear. They divide the ratio of its costs, with the most and the fewest collections,
  * by the ratio of these numbers. On a machine that others use too, processor time is reliable and elapsed time is not.
  */
 import { setTimeout as delay } from 'node:timers/promises';

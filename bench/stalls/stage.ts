@@ -1,4 +1,4 @@
-/** An attacked service, for one client: its own collections, and prepared ones that attacks only read. */
+/** The service that one client attacks. It has collections for a single attack, and shared ones that attacks only read. */
 import { type Answered, type Asker, type Body, taken } from './asker.js';
 import { type CraftedLog, framesBody } from './craftedLog.js';
 
@@ -17,7 +17,7 @@ export type Attack = () => Promise<readonly Answered[]>;
 
 /** Bytes of one insert, below the bounds of a body and a commit. */
 const INSERT_BYTES = 8 << 20;
-/** Bytes of one insert that only prepares: a busy machine answers it within its deadline. */
+/** Bytes of one insert before an attack, few enough for a busy machine to answer within the deadline. */
 const PREPARED_BYTES = 1 << 20;
 const BATCH_MAX = 16_384;
 const IMPORT_BYTES = 8 << 20;
@@ -40,7 +40,7 @@ export class Stage {
     return name;
   }
 
-  /** The name of a collection that the attack may make; it is deleted after it. */
+  /** Returns a name for a collection that the attack makes. The collection is deleted after the attack. */
   newName(): string {
     const name = `c${++this.#names}`;
     this.#own.push(name);

@@ -29,7 +29,7 @@ export class Quarantine {
     return this.damage.part;
   }
 
-  /** The key whose damaged vault entry is the reason, if it is. */
+  /** The key whose vault entry is damaged; undefined for any other reason. */
   get keyId(): string | undefined {
     return this.damage.keyId;
   }

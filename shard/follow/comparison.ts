@@ -1,7 +1,7 @@
 /**
- * Compares followers with their owners: the state hash after one event, after each write. It also hashes records again,
- * in passes, a few at a time. The state tree has their hashes from the insert, and does not detect a later change of
- * their memory.
+ * Compares each follower with its owner after new writes, by the state hash at the follower's last event. It also hashes
+ * the records of followers again, in passes, a few at a time. The state tree has the hashes of the insert, and does not
+ * detect a later change of a record's memory.
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';

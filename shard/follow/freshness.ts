@@ -41,8 +41,8 @@ export class Freshness {
   }
 
   /**
-   * Whether an owner is known to have the first `sequence` events. The log may have more, which the owner does not know
-   * yet: a search there would not find what was found here.
+   * Whether an owner is known to have the first `sequence` events. The log may have more events than the owner knows. A
+   * search at the owner would not find their records.
    */
   hasOwner(sequence: number): boolean {
     return sequence <= this.#committed;

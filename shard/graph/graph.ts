@@ -1,7 +1,7 @@
 /**
  * The graph of a collection, a pure function of its log. `apply` receives every graph event once, in order, and
  * `recordDeleted` every permanently deleted record. Each costs O(log n) hashes and no walk over edges. An edge exists
- * only while both its nodes do; the lists of its nodes drop it later, as they grow.
+ * only while both its nodes do. The lists of a node drop the ids of dead edges later, when they have grown.
  *
  * Memory: 64 bytes per node and per edge in its tree, about 40 more per edge, and 90 per node with edges. Ids are never
  * reused, so a deleted node or edge keeps most of its memory.
@@ -110,16 +110,16 @@ export class Graph {
   }
 
   /**
-   * Returns the root as of the write `sequence`, which wrote a record or is the newest write of the graph. Other roots
-   * are not kept.
+   * Returns the root after the write `sequence`. It must have written a record, or be the newest write of the graph:
+   * other roots are not kept.
    */
   rootAt(sequence: number): Uint8Array {
     return sequence >= this.#changedBy.sequence ? this.root() : this.history.at(sequence);
   }
 
   /**
-   * Returns the edge as a snapshot stores it. An edge whose node is deleted is stored; one that an event deleted is
-   * null.
+   * Returns the edge as a snapshot stores it: null if an event deleted the edge. An edge that only lost a node is
+   * stored.
    */
   snapshotEdge(id: number): GraphEdge | null {
     const kind = this.#edgeKinds.get(id - 1)!;
@@ -156,7 +156,7 @@ export class Graph {
     this.#root = undefined;
   }
 
-  /** Applies an event. Throws Damaged if it cannot follow the earlier ones. The caller checks that a record is live. */
+  /** Applies an event. Throws Damaged if it cannot follow the earlier ones. The caller checks that a node's record is live. */
   apply(event: GraphEvent): void {
     switch (event.type) {
       case 'addNode':
@@ -250,8 +250,9 @@ export class Graph {
   }
 
   /**
-   * Begins a change of the graph. Keeps the current root if a record was written since the last change, or by it, since
-   * the receipt of that write needs the root. Consecutive writes of the graph keep no roots.
+   * Begins a change of the graph. Keeps the current root if the receipt of a record's write needs it. It does if a
+   * record was written after the last change, or if that change deleted one. Consecutive writes of the graph keep no
+   * roots.
    */
   #beginChange(sequence: number, isOfRecord: boolean): void {
     const { sequence: before, isOfRecord: wasOfRecord } = this.#changedBy;
@@ -263,8 +264,8 @@ export class Graph {
 
 /**
  * Adds an id and returns the list. If at least half of the ids are dead, returns a copy without them. The list never
- * shrinks in place, since a walk may use it. It is checked when its length has doubled, which costs one step an id on
- * average.
+ * shrinks in place, since a walk may use it. The ids are checked whenever the length has doubled, which costs one step
+ * an id on average.
  */
 function appendId(list: number[] | undefined, id: number, exists: (id: number) => boolean): number[] {
   if (list === undefined) return [id];

@@ -1,6 +1,6 @@
 /**
  * The searches of one index that wait for a thread. At the end of a turn of the event loop, all searches of that turn are
- * handed over together. A single cheap search is made in the event loop instead. While no thread runs, all are.
+ * handed over together. A single cheap search is made in the event loop instead, and so is each while no thread runs.
  *
  * ```text
  * add ──▶ waiting ──end of the turn──▶ a thread, in a batch ──▶ hits
@@ -23,7 +23,7 @@ const BEHIND_BYTES = 96 << 20;
 /** Cost of a byte of a bitmap that is sent to a thread, and so copied twice. It keeps batches of large bitmaps small. */
 const BITMAP_COST = 64;
 
-/** Returns the cost of a search as bytes of vectors that an exact scan measures in that time. `rows`: see `Index.cost`. */
+/** Returns the cost of a search: the bytes of vectors that an exact scan measures in the same time. `rows`: see `Index.cost`. */
 export const costBytesOf = (shape: BlockShape, rows: number, eligible: Uint32Array): number =>
   rows * shape.strideBytes * shape.scannedRowCost + BITMAP_COST * eligible.byteLength;
 

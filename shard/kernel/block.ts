@@ -15,7 +15,7 @@ import type { BlockMemory, Region } from './vectorMemory.js';
 
 const ID_BYTES = 8;
 
-/** Memory that a block takes, and scans after which it frees it. */
+/** The memory that blocks are in, and the running scans that a block waits for before it frees some. */
 interface BlockServices {
   readonly memory: BlockMemory;
   readonly reuse: SlotReuse;
@@ -23,7 +23,7 @@ interface BlockServices {
 
 /** A block of rows: its memory and the views of it. `blockShape.ts` has the layout. */
 export class Block {
-  /** The ids, the bitmap and the code plane, which stay here. */
+  /** Region of the ids, the bitmap and the code plane. The block keeps it for life. */
   readonly region: Region;
   readonly firstSlot: number;
   readonly rows: number;
@@ -37,23 +37,24 @@ export class Block {
   largestComponent = 0;
   /** Largest id of a row that is or was in the block. */
   largestId = 0;
-  /** Rows that are not written, or erased. */
+  /** Number of rows that were never written or are erased. */
   #unwritten: number;
-  /** Rows written so far, some more than once; and the number at which the rows may be split. */
+  /** Number of writes of rows so far. A row that is written again counts again. */
   #written = 0;
+  /** Number of writes from which on the rows may be split. */
   #splitAt = 0;
-  /** Rows that were erased since the rows are split. */
+  /** Rows erased since the split. */
   readonly #erased: number[] = [];
   readonly #plane: CodePlane | undefined;
   #rowsRegion: Region;
-  /** Number of the newest scan when the rows came to their region. */
+  /** Number of the newest scan when the rows moved into their region. */
   #rowsSince: number;
   #form: RowForm = PLAIN;
   #bytes: Uint8Array;
-  /** View of the arena's room for a row. */
+  /** View of the arena's room for one row, which `vectorView` returns for a split row. */
   #joined: Uint8Array | undefined;
 
-  /** Clears ids and bitmap, since the memory may have been used before. `before`: a block with codes. */
+  /** Clears ids and bitmap, since the memory may have been used before. `before`: a block whose middles and steps are taken over. */
   constructor(
     private readonly shape: BlockShape,
     index: number,
@@ -106,7 +107,7 @@ export class Block {
     return this.region.sizeBytes + this.#rowsRegion.sizeBytes;
   }
 
-  /** Rows that can be written only once the rows are plain again. */
+  /** Number of erased rows, which can be written only once the block is plain again. */
   get erasedCount(): number {
     return this.#erased.length;
   }
@@ -148,7 +149,7 @@ export class Block {
     this.#plane?.wrote(row, rows, this.largestComponent);
   }
 
-  /** Returns a view of the vector. A split row is written to memory of the arena, and valid until the next one. */
+  /** Returns a view of the vector. A split row is joined in memory of the arena; its view is valid until the next call. */
   vectorView(row: number): Uint8Array {
     const { arena } = this.region;
     const sizeBytes = this.shape.dimension * Int32Array.BYTES_PER_ELEMENT;
@@ -198,7 +199,7 @@ export class Block {
     if (this.#splitInto(BYTES)) return true;
     if (plane.isRead) return false;
     if (plane.fitBytes(this.largestComponent) && this.#splitInto(BYTES)) return true;
-    // A block that stays plain is tried again when as many rows have been written.
+    // A block that stays plain is tried again after as many writes as it has rows.
     if (!this.#splitInto(WORDS)) this.#splitAt = this.#written + this.rows;
     return true;
   }
@@ -246,7 +247,7 @@ export class Block {
     return this.services.memory.allocateIn(this.region.arena, sizeBytes);
   }
 
-  /** Moves the rows to a region that has them in this form. Frees the one before once no scan reads it. */
+  /** Makes a region that has the rows in this form the current one. Frees the region before once no scan reads it. */
   #enter(region: Region, form: RowForm): void {
     const { reuse, memory } = this.services;
     const before = this.#rowsRegion;

@@ -7,8 +7,8 @@ import { type Way, wayThrough } from './way.js';
 const SLICE_BYTES = 12 << 20;
 
 /**
- * A search for the nearest `k`, block by block. It sees the collection as of its first step. If that step leaves
- * blocks, it copies all bitmaps, and released rows are not overwritten until the scan is closed.
+ * A search for the nearest `k`, block by block. It sees the collection as of its first step. If blocks are left after
+ * that step, the scan copies all bitmaps, and released rows are not overwritten until it is closed.
  *
  * Always call `close`.
  */
@@ -31,7 +31,7 @@ export abstract class SlicedScan {
     this.choice = new RowChoice(vectors, among);
   }
 
-  /** Returns the next block with rows to consider, until it has been scanned; undefined at the end. */
+  /** Returns the next block with rows to consider, the same one until it is scanned. Returns undefined at the end. */
   protected abstract nextBlock(): number | undefined;
 
   /**

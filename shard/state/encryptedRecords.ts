@@ -1,14 +1,15 @@
 /**
  * The records of a collection that are under a vault key. Their ciphertexts stay in the log. Some have an encrypted
- * payload, which no search finds. The others are searched like any record. Their content is also in a slot among the
- * vectors, until their key is shredded.
+ * payload, which no search finds. The others are searched like any record. Their content has a vector slot until a
+ * shred.
  *
  * ```text
  * Live ──soft delete──▶ tombstoned; both ──delete──▶ gone.
  * ```
  *
- * A live record whose key is shredded is not counted and cannot be read any more. Its leaf stays, and it can be
- * deleted. A record whose key the vault no longer had when its event was applied is counted, and has no content.
+ * A live record with a shredded key keeps its leaf and can be deleted. It is not counted and cannot be read any more.
+ * If the vault had no key when the event was applied, the record has no content; it counts until the log states the
+ * shred.
  */
 import type { EventUnderKey, InsertEncrypted } from '../../shared/log/event.js';
 import { encryptedContentHash, encryptedLeafHash, RECORD_STATE, underKeyLeafHash } from '../audit/leaf.js';
@@ -29,7 +30,7 @@ export interface EncryptedRecord {
   /** Length of the payload's ciphertext. */
   readonly payloadBytes: number;
   readonly isTombstoned: boolean;
-  /** Place of the content of a record that searches find: in a slot, or lost with its key. Undefined for a payload. */
+  /** Whether the content of a searched record is in a slot or lost with its key. Undefined for an encrypted payload. */
   readonly content?: 'slot' | 'lost';
 }
 
@@ -50,7 +51,7 @@ export class EncryptedRecords {
   /** Key id → bytes of its records, including tombstoned ones, until the key is shredded. */
   readonly #payloads = new Map<string, number>();
   readonly #shredded = new Set<string>();
-  /** Facts of certificates that the present records lack. */
+  /** Facts that certificates of erasure state and the present records do not have. */
   readonly erasures = new ErasureHistory();
   readonly #contents = new Map<string, KeyContents>();
   /** Whether the log has records with content under a key. No file may contain such content in plain. */
@@ -136,7 +137,7 @@ export class EncryptedRecords {
     });
   }
 
-  /** Adds a record that `all` yielded. Ids ascend; keys are shredded afterwards. */
+  /** Adds a record that `all` yielded. Call it in the order of the ids, and before `shred`. */
   restore(record: EncryptedRecord): void {
     const { id, keyId } = record;
     this.#records.set(id, record);
@@ -194,7 +195,7 @@ export class EncryptedRecords {
     if (!isTombstoned) this.#count(record, -1);
   }
 
-  /** Destroys the records under the key, none of which has a slot. */
+  /** Marks the records under the key as destroyed. None of them may still have a slot. */
   shred(keyId: string): void {
     const lost = this.#contents.get(keyId)?.untombstoned ?? 0;
     this.#livePayloads -= this.countUnder(keyId) - lost;

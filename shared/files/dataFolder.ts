@@ -9,7 +9,7 @@ import { closeToOthers, codeOf, OTHERS_MODE, STRANGERS_MODE } from './durable.js
 
 /** The mode bit of folders that all users share. */
 const STICKY = 0o1000;
-/** The group of root. Containers give it to every user id, so volumes are open to it. */
+/** The group of root. Containers put every user in it, so their volumes give this group access. */
 const ROOT_GROUP = 0;
 
 const shown = (mode: number): string => `0${mode.toString(8)}`;

@@ -13,7 +13,7 @@ export function writeText({ language, version }: TextSettings, { bytes, view }: 
   bytes.set(name, at + LANGUAGE_AT);
 }
 
-/** Reads the settings at `textAt` of the event from `at` to `end`. */
+/** Reads the settings of the event in the bytes from `at` to `end`. `textAt`: their offset in the event. */
 export function readText({ bytes, view }: ByteView, at: number, textAt: number, end: number): TextSettings {
   assertHolds(at, end, textAt + LANGUAGE_AT);
   const version = view.getUint8(at + textAt);

@@ -27,7 +27,7 @@ export interface LoginOptions {
 
 /**
  * Returns the options of nats.js. nats.js reads the TLS files at every connection, so renewed certificates need no restart. Throws
- * an Error of one line that names the setting of a file that cannot be used.
+ * an Error of one line if a file cannot be used. The line names the setting of that file.
  */
 export async function loginOptions({ creds, nkey, ca, cert, key }: NatsLogin): Promise<LoginOptions> {
   const [credsBytes, seed] = [await bytesOf('VOUCH_NATS_CREDS', creds), await bytesOf('VOUCH_NATS_NKEY', nkey)];

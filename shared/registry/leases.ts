@@ -1,7 +1,7 @@
 /** Prefix of the key of a coordinator's presence. */
 export const PRESENCE_PREFIX = 'coordinator.';
 
-/** The coordinator of a presence, in words; undefined for the key of a lease. */
+/** Returns `coordinator <name>` for the key of a presence, undefined for the key of a lease. */
 export const coordinatorOf = (key: string): string | undefined =>
   key.startsWith(PRESENCE_PREFIX) ? `coordinator ${key.slice(PRESENCE_PREFIX.length)}` : undefined;
 

@@ -18,7 +18,7 @@ import {
 } from './transport.js';
 import { NotSent } from './transportErrors.js';
 
-/** The server's limit holds for headers and body together; a request id has at most 128 characters. */
+/** Room for headers, since the server's limit holds for headers and body together. A request id has at most 128 characters. */
 const HEADER_ROOM_BYTES = 512;
 /** Largest number of published bytes that may wait in the socket. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
@@ -28,7 +28,7 @@ export class NatsTransport implements Transport {
   readonly #requests: NatsRequests;
   readonly #senders: SenderClocks;
   readonly #servings = new Set<NatsServing>();
-  /** Reply subjects of all requests in progress: a subject that is served again may be asked about earlier ones. */
+  /** Reply subjects of the requests in progress of all servings. A new serving of a subject is also asked about earlier requests. */
   readonly #replies = new Set<string>();
   readonly #partial = new PartialRequests(this.#replies);
   readonly #listening = new Set<Subscription>();
@@ -62,7 +62,7 @@ export class NatsTransport implements Transport {
 
   /**
    * Flushes, which makes the subscription known to our server. Other servers learn of it before any later message of ours. So a
-   * process that learns of the subject from us reaches it. Another process may get `NotServed` a little longer.
+   * process that learns of the subject from such a message reaches it. Other processes may get `NotServed` for a moment more.
    */
   async serve(subject: string, handler: Handler): Promise<Serving> {
     this.#assertOpen();

@@ -165,7 +165,7 @@ export const READS: Rows = {
       },
     },
     {
-      input: '80 ids of such records',
+      input: '80 ids of records whose metadata and texts are as large as they may be',
       because: 'the answer is nearly as large as it may be',
       statuses: [200, 413],
       prepare: async (stage) => {

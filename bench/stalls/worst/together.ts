@@ -22,7 +22,7 @@ const DEAREST: readonly (readonly [endpoint: string, input: string])[] = [
   ['POST /v1/search/batch', '20,000 hits with all fields'],
   ['POST /v1/records', 'metadata of 7,000 keys'],
   ['POST /v1/records', 'a text of different words'],
-  ['POST /v1/records/get', '80 ids of such records'],
+  ['POST /v1/records/get', '80 ids of records whose metadata and texts are as large as they may be'],
   ['GET /v1/records', 'a page of vectors of 32,768 components'],
   ['GET /v1/facets', '65,536 different texts'],
   ['GET /v1/graph/subgraph', '9999 nodes and edges'],
@@ -35,7 +35,7 @@ const DEAREST: readonly (readonly [endpoint: string, input: string])[] = [
 
 const RATE_LIMITED = 429;
 
-/** Sends one request so many times at once. */
+/** Returns an input that sends the request of `worst` `AT_ONCE` times at once. */
 const together = (worst: WorstInput): WorstInput => ({
   ...worst,
   input: `${worst.input}, ${AT_ONCE} times at once`,

@@ -63,8 +63,8 @@ export class SearchLoad {
   }
 
   /**
-   * Counts the searches of one message as ended. Measures the duration of a search: the time since the message's first call was
-   * queued, divided by the number of searches that the shard answered in that time.
+   * Counts the searches of one message as ended. Measures the duration of a search. It is the time since the message's first call
+   * was queued, divided by the number of searches that the shard answered in that time.
    */
   end(ended: readonly CallInHand[], isAnswered: boolean): void {
     for (const { shard, searches, estimateMs } of ended) {

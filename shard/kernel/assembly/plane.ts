@@ -1,7 +1,7 @@
 /**
  * The code plane of a block: a scalar quantizer with a byte per component, stored beside the rows. A component x of
- * dimension j becomes the code c of the nearest middle[j] + c * step[j], kept within ±127. Let x' = middle + step * c
- * be the point of a row's codes. The plane also holds two numbers per row.
+ * dimension j becomes the code c, within ±127, for which middle[j] + c * step[j] is nearest to x. Let
+ * x' = middle + step * c be the point of a row's codes. The plane also holds two numbers per row.
  *
  *   Residual   |x - x'|, or a little more.
  *   Gain       |x' - middle|^2 - |x - x'|^2, or a little less.
@@ -18,7 +18,7 @@ export class Plane {
   version: u32;
   /** Bytes of a row's codes: a multiple of 16, zeros from the dimension on. */
   codeBytes: u32;
-  /** Addresses: twice i32 per byte of a code, twice f32 per row, and the codes, row by row. */
+  /** Addresses of middles and steps (an i32 per component), gains and residuals (an f32 per row), and codes, row by row. */
   middles: u32;
   steps: u32;
   gains: u32;
@@ -40,7 +40,7 @@ export function beginFit(plane: Plane): void {
   }
 }
 
-/** Adds `rows` rows to the fit. `ids`: rows without an id are skipped; 0 if all count. */
+/** Adds `rows` rows to the fit. `ids`: address of their ids, to skip rows whose id is 0; 0 to add all. */
 export function fitRows(plane: Plane, vectors: usize, ids: usize, rows: u32, strideBytes: u32): void {
   const lows: usize = plane.middles;
   const highs: usize = plane.steps;
