@@ -242,8 +242,7 @@ export class ServiceLog {
     const { config, clock, logger } = this.options;
     // A missing key is not made here. The log is bound to its first key, and the folder of one coordinator may not last.
     if (await isThere(config.keyFile)) this.#signer = await openSigner(config.keyFile);
-    else
-      logger.warn({ file: config.keyFile }, 'this coordinator has no key of the service log, and does not write it');
+    else logger.warn({ file: config.keyFile }, 'this coordinator has no key of the service log, and does not write it');
     await whenAvailable('the entries of the service log', () => this.#follow(true), { clock, logger });
     // No request is served before this: collections that the first requests create must be in the log from their first event.
     await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });

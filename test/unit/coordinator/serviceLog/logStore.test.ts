@@ -117,7 +117,8 @@ describe('the service log', () => {
     const logs = new ScriptedLogs();
     const store = await storeOver(logs);
     await store.append(entriesFrom(0, 3), soon());
-    for (const count of [2, 9]) logs.writeAs(SERVICE_LOG_ID, encodeFrame({ first: 0, entries: entriesFrom(50, count) }));
+    for (const count of [2, 9])
+      logs.writeAs(SERVICE_LOG_ID, encodeFrame({ first: 0, entries: entriesFrom(50, count) }));
     await store.refresh();
     await store.append(entriesFrom(3, 1), soon());
     const later = await storeOver(logs);
