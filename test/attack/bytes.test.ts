@@ -17,7 +17,11 @@ const RECORD_BYTES = 2 * 4 * DIMENSION;
 
 inBothModes('records of the largest dimension', (_, { start }) => {
   it('end at the quota of bytes of their project, while another project writes and searches', async () => {
-    const service = await start({ VOUCH_MAX_BYTES: String(QUOTA_BYTES), VOUCH_DEADLINE_MS: String(PATIENCE_MS) });
+    const service = await start({
+      VOUCH_MAX_BYTES: String(QUOTA_BYTES),
+      VOUCH_DEADLINE_MS: String(PATIENCE_MS),
+      VOUCH_MAX_QUEUE_WAIT_MS: String(PATIENCE_MS),
+    });
     const [{ rw: attacker }, { rw: other }] = [await service.newProject(), await service.newProject()];
     for (const [rw, dimension] of [
       [attacker, DIMENSION],
