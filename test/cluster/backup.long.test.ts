@@ -247,7 +247,7 @@ describe('npm run export, npm run import', () => {
     expect(await refusal(Buffer.concat([bytes, Buffer.of(0)]))).to.be.a('string');
     const command = runImport(home, altered, 'nothing');
     expect(await command.waitForEnd()).to.include({ code: 1 });
-    expect(command.output).to.match(/follow the end/);
+    expect(command.output).to.match(/follows? the end/);
     expect((await home.rw.get('/v1/namespaces')).body.collections).to.have.length(1);
   });
 
