@@ -64,9 +64,10 @@ export const SUITES = {
  */
 const GROUPS = [
   /^attack\/stalls\/.*\.long\./,
-  /^contract\/.*\.long\./,
   /^(?:attack|faults|nats|simulate)\/.*\.long\./,
+  /^unit\/.*\.long\./,
   /^cluster\/.*\.long\./,
+  /^contract\/.*\.long\./,
   /\.long\./,
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
