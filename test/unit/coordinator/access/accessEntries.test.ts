@@ -42,7 +42,7 @@ describe('the entries of access logs on their way to the owner', () => {
     await Promise.all(added);
   });
 
-  it('wait for the next call while two are unanswered, in their order', async () => {
+  it('are sent once and in their order while earlier calls are unanswered', async () => {
     const added: Promise<void>[] = [];
     for (const entry of ['a', 'b', 'c', 'd']) {
       added.push(add(entry));
