@@ -23,6 +23,7 @@ import type { WatermarkNotes } from './watermarkNotes.js';
 /** See `dueRemovals.ts`. */
 export interface RemovalNotes {
   ensureNoted(collectionId: number, nextMs: number): Promise<void>;
+  isDue(collectionId: number): boolean;
   removeDue(collectionIds: readonly number[]): Promise<void>;
 }
 

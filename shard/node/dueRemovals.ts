@@ -88,6 +88,11 @@ export class DueRemovals implements RemovalNotes {
     await this.#lower(collectionId, nextMs);
   }
 
+  /** Whether a collection that is not open may have expired records. */
+  isDue(collectionId: number): boolean {
+    return this.#isNoted(collectionId, this.options.clock.nowMs());
+  }
+
   /** Removes what has expired in the owned collections among these. Throws like `CollectionHandle.expire`. */
   async removeDue(collectionIds: readonly number[]): Promise<void> {
     const nowMs = this.options.clock.nowMs();

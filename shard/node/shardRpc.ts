@@ -212,14 +212,20 @@ export class ShardRpc implements CallHandler<ShardCall> {
     return { ready: await follower.warm() };
   }
 
-  /** Returns the sequence of a collection; null unless this shard owns it before and after the sequence is read. */
+  /**
+   * Returns the last event that searches see here; null unless this shard owns the collection before and after it is read. Null
+   * while expired records are not removed, since a follower with them must not count as fresh.
+   */
   async #head(collectionId: number): Promise<number | null> {
     const replica = this.shard.replicas.get(collectionId);
     const handle = replica?.owned;
     if (handle === undefined || handle.quarantined) return null;
+    // In one turn: in the middle of a removal, no record is due any more.
+    if (handle.openCollection !== undefined)
+      return this.#isDue(handle) ? null : handle.openCollection.journal.seenSequence;
     const sequence = (await handle.sequence()) ?? null;
-    // A follower with expired records must not count as fresh.
-    return replica?.owned === handle && !handle.quarantined && !this.#isDue(handle) ? sequence : null;
+    const isSame = replica?.owned === handle && !handle.quarantined;
+    return isSame && !this.services.context.removals.isDue(collectionId) ? sequence : null;
   }
 
   async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {

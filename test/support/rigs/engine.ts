@@ -185,6 +185,7 @@ export class Engine {
       ),
       removals: {
         ensureNoted: async (id, nextMs) => void this.due.set(id, nextMs),
+        isDue: (id) => (this.due.get(id) ?? Number.POSITIVE_INFINITY) <= clock.nowMs(),
         removeDue: () => Promise.resolve(),
       },
       transport,

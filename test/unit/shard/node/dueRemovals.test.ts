@@ -100,6 +100,15 @@ describe('the removals of a shard', () => {
     expect([opened, later.removed]).to.deep.equal([[1], []]);
   });
 
+  it('are due in a collection that is not open, from the time in its note on', async () => {
+    const removals = await start(false);
+    await removals.ensureNoted(1, clock.nowMs() + 60_000);
+    clock.advance(59_999);
+    expect([removals.isDue(1), removals.isDue(2)]).to.deep.equal([false, false]);
+    clock.advance(1);
+    expect([removals.isDue(1), removals.isDue(2)]).to.deep.equal([true, false]);
+  });
+
   it('write a note only if a record expires before all others', async () => {
     const removals = await start();
     const at = clock.nowMs() + 60_000;
