@@ -90,7 +90,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
 
 async function findImport(request: HandlerRequest): Promise<ImportedCollection> {
   const name = collectionName(request.parameters[0]);
-  request.assertMayUse(name);
+  await request.assertMayTake(name);
   return request.services.backend.findImport(request.caller.project, name);
 }
 

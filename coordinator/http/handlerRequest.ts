@@ -118,7 +118,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return collection;
   }
 
-  /** Throws `forbidden` if the key may not create or delete a collection of this name, which may be an alias. */
+  /** Throws `forbidden` if the key may not create, import or delete a collection of this name, which may be an alias. */
   async assertMayTake(name: string): Promise<void> {
     if (this.caller.collections === null) return;
     await this.find(name).catch((error: unknown) => {

@@ -131,6 +131,7 @@ inBothModes('a key that is limited to collections', (service) => {
       create: limited.post('/v1/namespaces', { name: 'docs-alias', dimension: 1, metric: 'squared_l2' }),
       remove: limited.delete('/v1/namespaces/docs-alias'),
       imported: limited.post('/v1/import', announcement(await exported(project.rw, 'docs'), 'docs-alias')),
+      'end of an import': limited.post('/v1/import/docs-alias/finish', undefined),
     };
     for (const [what, answer] of Object.entries(asked))
       expect(await forbidden(answer, what), what).to.equal(
