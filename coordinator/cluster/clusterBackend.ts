@@ -237,13 +237,19 @@ export class ClusterBackend {
     // Coordinators keep requests from before the first entry until after the last.
     const isOn = change.audit !== undefined && change.audit !== 'off';
     if (isOn) await this.#catalog.setAccess(collection, { audit: change.audit });
-    await this.#changeAccess(collection, change, envelope);
-    const [counted] = await this.#stats.count([await this.#catalog.setAccess(collection, change)], envelope);
+    const [counted] = await this.#stats.count([await this.#changeAccess(collection, change, envelope)], envelope);
     return counted!;
   }
 
-  async #changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<void> {
-    await this.call(collection, { op: 'auditReads', ...change }, envelope);
+  /** Changes the log, and then the catalog. After concurrent changes, also of other coordinators, the catalog has what the log has. */
+  async #changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<Collection> {
+    let logged = await this.call(collection, { op: 'auditReads', ...change }, envelope);
+    for (;;) {
+      const { audit, retentionDays } = logged;
+      const changed = await this.#catalog.setAccess(collection, { audit, retentionDays });
+      logged = await this.call(collection, { op: 'auditReads' }, envelope);
+      if (logged.audit === audit && logged.retentionDays === retentionDays) return changed;
+    }
   }
 
   /** The aliases of a project as of this call, by name. */

@@ -44,6 +44,8 @@ export async function resultOf(
     case 'added':
     case 'changed':
       return { id: answer.id, sequence: answer.sequence };
+    case 'access':
+      return { sequence: answer.sequence, audit: state.readAudit, retentionDays: state.accessRetentionDays };
     case 'sequence':
       // A shred is answered when no past state in memory has what it erases.
       await erased();

@@ -137,8 +137,9 @@ export class CommitBuilder {
         return this.#changeGraph(call);
       case 'auditReads': {
         const fields = this.changes.access(call);
-        if (fields === undefined) return { kind: 'sequence', sequence: this.#sequence - 1 };
-        return this.push({ type: 'auditReads', ...this.dated(), ...fields });
+        if (fields === undefined) return { kind: 'access', sequence: this.#sequence - 1 };
+        const { sequence } = this.push({ type: 'auditReads', ...this.dated(), ...fields });
+        return { kind: 'access', sequence };
       }
       default:
         return unreachable(call);

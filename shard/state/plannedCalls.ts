@@ -54,4 +54,4 @@ export type WriteAnswer =
   /** `keyId` null: a repeated insert; the first event has the key. */
   | { readonly kind: 'encrypted'; readonly write: AppliedRequest; readonly keyId: string | null }
   | { readonly kind: 'added' | 'changed'; readonly id: number; readonly sequence: number }
-  | { readonly kind: 'sequence'; readonly sequence: number };
+  | { readonly kind: 'access' | 'sequence'; readonly sequence: number };

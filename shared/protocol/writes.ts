@@ -3,7 +3,7 @@ import type { tags } from 'typia';
 import type { BATCH_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { GraphWrite } from '../model/graph.js';
-import type { AccessChange } from '../model/readAudit.js';
+import type { AccessChange, AccessSettings } from '../model/readAudit.js';
 import type { Receipt } from '../model/receipt.js';
 import type { RecordName } from '../model/recordName.js';
 import type { LifeMs, UnixMs, Whole } from '../model/whole.js';
@@ -141,5 +141,6 @@ export interface WriteResults {
   patchMany: { readonly updated: number; readonly missing: readonly number[]; readonly sequence: number | null };
   insertEncrypted: { readonly id: number; readonly keyId: string };
   shredKey: { readonly sequence: number };
-  auditReads: { readonly sequence: number };
+  /** The settings after the change. */
+  auditReads: { readonly sequence: number } & AccessSettings;
 }

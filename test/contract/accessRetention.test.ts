@@ -67,6 +67,16 @@ inBothModes('access_retention_days', (service) => {
     }
   });
 
+  it('is listed with audit_reads as the log has them after opposite changes at once', async () => {
+    for (const last of [false, true, 'full', false, true]) {
+      const wanted = [true, false, 'full', last];
+      for (const answer of await Promise.all(wanted.map((audit_reads) => patch({ audit_reads })))) answered(answer);
+      const { events } = answered(await project.ro.get('/v1/timeline?collection=c'));
+      const { audit_reads = false } = answered(await project.ro.get('/v1/namespaces/c'));
+      expect(audit_reads).to.equal(events.at(-1).audit_reads);
+    }
+  });
+
   it('takes only whole days from 1 to 36,500, from keys of scope admin', async () => {
     for (const days of [0, -1, 1.5, 36_501, '7', true, [7], {}]) {
       expect(refused(await patch({ access_retention_days: days }), 400, 'validation_error')).to.include(
