@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
-import { PATIENCE_MS } from './patience.js';
+import { PATIENCE_MS, pauseMs } from './patience.js';
 
 /** The error with which the promise rejects; fails if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {
@@ -27,10 +27,11 @@ export async function expectCode(promise: Promise<unknown>, code: ErrorCode): Pr
 
 /** Resolves once `condition` holds. Fails with `what` after `PATIENCE_MS`. */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpMs = systemClock.monotonicMs() + PATIENCE_MS;
+  const beganMs = systemClock.monotonicMs();
   while (!(await condition())) {
-    if (systemClock.monotonicMs() > giveUpMs) throw new Error(`not within ${PATIENCE_MS} ms: ${what}`);
-    await delay(5);
+    const waitedMs = systemClock.monotonicMs() - beganMs;
+    if (waitedMs > PATIENCE_MS) throw new Error(`not within ${PATIENCE_MS} ms: ${what}`);
+    await delay(pauseMs(waitedMs));
   }
 }
 

@@ -18,7 +18,7 @@ import { createKey, type Scope } from '../../../shared/registry/keys.js';
 import { type Ownership, ownershipOf } from '../../../shared/registry/owners.js';
 import { openSigner } from '../../../shared/signing/signer.js';
 import { ED25519, formatVerifierKey, verifierKey } from '../../../verifier/index.js';
-import { PATIENCE_MS } from '../patience.js';
+import { PATIENCE_MS, pauseMs } from '../patience.js';
 import { Client } from './client.js';
 import { type Mode, usualEngine } from './engines.js';
 import { freePort } from './freePort.js';
@@ -303,18 +303,19 @@ export class Service {
     return { name, rw, ro, admin, key2 };
   }
 
-  /** Waits for a condition; a throw means "not yet". Slow conditions need not be checked every 20 ms. */
-  async until(condition: () => Promise<boolean>, { everyMs = 20 } = {}): Promise<void> {
-    const deadline = systemClock.monotonicMs() + PATIENCE_MS;
+  /** Waits for a condition; a throw means "not yet". `everyMs`: pause between two looks, if it must not grow. */
+  async until(condition: () => Promise<boolean>, { everyMs }: { readonly everyMs?: number } = {}): Promise<void> {
+    const beganMs = systemClock.monotonicMs();
+    const waitedMs = (): number => systemClock.monotonicMs() - beganMs;
     let last: unknown;
-    while (systemClock.monotonicMs() < deadline) {
+    while (waitedMs() < PATIENCE_MS) {
       try {
         if (await condition()) return;
         last = undefined;
       } catch (error) {
         last = error;
       }
-      await delay(everyMs);
+      await delay(everyMs ?? pauseMs(waitedMs()));
     }
     throw new Error(`the condition was not met within ${PATIENCE_MS} ms`, { cause: last });
   }
