@@ -39,23 +39,43 @@ shard/state/commitBuilder.ts, stands for the tests that prove it.
 VOUCH_SEED repeats the randomised tests of a run. Ctrl-C ends the run and every process that it has started.`;
 
 const isLong = (file) => file.endsWith('.long.test.js');
+const isUnit = (file) => file.startsWith('unit/');
 
 /**
- * The files of each suite, by their paths below `dist/test/`. `waiting` groups run besides one for each core: they usually wait for
- * the disk or for timers. Long tests measure how long an event loop stalls, which more groups would disturb.
+ * Titles of long suites and tests in other files: those of `atLength` in test/support/atLength.ts, and the contract again, through
+ * the package of the client or over the other HTTP engine.
+ */
+const LONG_TITLES = '\\((?:through the client|at length)\\)|, HTTP by ';
+const only = (titles) => ['--grep', titles];
+const without = (titles) => ['--grep', titles, '--invert'];
+
+/**
+ * The parts of each suite: files, by their paths below `dist/test/`, and mocha's options that choose from their tests. `waiting`
+ * groups run besides one for each core: they usually wait for the disk or for timers. Long tests measure how long an event loop
+ * stalls, which more groups would disturb.
  */
 export const SUITES = {
   /** Units, and the API in one mode. */
   fast: {
-    has: (file) => /^(?:contract|unit)\/|^\w+\.test/.test(file) && !isLong(file),
-    mocha: ['--grep', '\\(cluster\\)', '--invert'],
+    parts: [
+      {
+        has: (file) => /^(?:contract|unit)\/|^\w+\.test/.test(file) && !isLong(file),
+        mocha: without(`\\(cluster\\)|${LONG_TITLES}`),
+      },
+    ],
     waiting: 2,
   },
   /** Every unit, every row of the API in both modes, and one pass of each kind of fault. */
-  short: { has: (file) => !isLong(file), mocha: [], waiting: 2 },
+  short: { parts: [{ has: (file) => !isLong(file), mocha: without(LONG_TITLES) }], waiting: 2 },
   /** All tests that `short` leaves out. */
-  long: { has: isLong, mocha: [], waiting: 1 },
-  all: { has: () => true, mocha: [], waiting: 1 },
+  long: {
+    parts: [
+      { has: isLong, mocha: [] },
+      { has: (file) => !isLong(file) && !isUnit(file), mocha: only(LONG_TITLES) },
+    ],
+    waiting: 1,
+  },
+  all: { parts: [{ has: () => true, mocha: [] }], waiting: 1 },
 };
 
 /**
@@ -94,25 +114,31 @@ const namesFiles = (args) => args.map(compiled).some((argument) => argument.star
 /** Whether the arguments choose some of the tests. */
 export const areSome = (args) => namesFiles(args) || args.some((argument) => /^(?:-g|-f|--f?grep)/.test(argument));
 
-/** The files and options of each group. */
-function groupsOf(root, { has, mocha }) {
-  const files = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js').filter(has);
+/** The files and options of each group. Options that choose by name replace those of the suite, since mocha takes one choice. */
+function groupsOf(root, { parts }, args) {
+  const tests = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js');
   const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
-  return [-1, ...GROUPS.keys()]
-    .map((group) => files.filter((file) => groupOf(file) === group))
-    .filter((own) => own.length > 0)
-    .map((own) => [...own.map((file) => join('dist', 'test', file)), ...mocha]);
+  return parts.flatMap(({ has, mocha }) => {
+    const files = tests.filter(has);
+    return [-1, ...GROUPS.keys()]
+      .map((group) => files.filter((file) => groupOf(file) === group))
+      .filter((own) => own.length > 0)
+      .map((own) => [...own.map((file) => join('dist', 'test', file)), ...(areSome(args) ? [] : mocha)]);
+  });
 }
 
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
- * @param {{ has: (file: string) => boolean, mocha: readonly string[], waiting: number }} suite runs if `args` name no files
+ * @param {{ parts: { has: (file: string) => boolean, mocha: readonly string[] }[], waiting: number }} suite runs if `args` name no files
  * @returns {Promise<void>} when mocha has ended; the exit code of this process is then set
  */
 export async function runTests(root, args, suite = SUITES.short) {
   const given = args.map(compiled);
-  const groups = (namesFiles(args) ? [[]] : groupsOf(root, suite)).map((files) => ({ files, output: new Output() }));
+  const groups = (namesFiles(args) ? [[]] : groupsOf(root, suite, args)).map((files) => ({
+    files,
+    output: new Output(),
+  }));
   const command = ['--enable-source-maps', join(root, 'node_modules', 'mocha', 'bin', 'mocha.js'), ...given];
   if (process.stdout.isTTY) command.push('--color');
   const running = new Set();

@@ -1,5 +1,6 @@
 /** Runs the same tests over a cluster and a standalone node: users must see no difference. */
 import { expect } from 'chai';
+import { titleIn } from '../atLength.js';
 import { skip } from '../skip.js';
 import { OTHER_ENGINE, whyNoUws } from './engines.js';
 import { PackageClient, type PackageRoute, type Passed } from './packageClient.js';
@@ -53,7 +54,7 @@ const onOtherEngine: Readonly<Record<Mode, SharedServices>> = {
 };
 
 export interface OtherServices {
-  /** Starts a service for one test; it is stopped after the suite. */
+  /** Starts a service for one test, with one shard; it is stopped after the suite. */
   readonly start: (settings: Settings) => Promise<Service>;
   /**
    * The suite's own service, whose processes a test may end and restart: with few collections they are soon back. Other
@@ -67,6 +68,11 @@ type Tests = (service: Service, others: OtherServices) => void;
 /** Registers `tests` once for each mode. Only tests and hooks may use `service`; its `mode` is known earlier. */
 export function inBothModes(title: string, tests: Tests): void {
   for (const mode of ['cluster', 'standalone'] as const) inMode(`${title} (${mode})`, mode, tests);
+}
+
+/** Like `inBothModes`, with the tests of one mode at length: for faults, whose rows of the API other tests prove in both. */
+export function inBothModesAtLengthIn(long: Mode, title: string, tests: Tests): void {
+  for (const mode of ['cluster', 'standalone'] as const) inMode(titleIn(mode, title, long), mode, tests);
 }
 
 /** Like `inBothModes`, and again in each mode over the HTTP engine that its other tests do not use. */
@@ -109,7 +115,7 @@ function inMode(title: string, mode: Mode, tests: Tests, shared = usual): void {
     const service = handleOf(mode, shared);
     after(() => Promise.all(own.map((one) => one.stop())));
     const start = async (settings: Settings): Promise<Service> => {
-      const one = await Service.start(mode, { ...shared.settings, ...settings });
+      const one = await Service.start(mode, { ...shared.settings, ...settings }, { shards: 1 });
       own.push(one);
       return one;
     };

@@ -1,10 +1,11 @@
 // Covers: shared/clock.ts
-/** A run of the tests that is ended early, and its processes. */
+/** The suites of tests, and a run that is ended early with its processes. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { atLength, titleIn } from '../../../support/atLength.js';
 import { eventually } from '../../../support/expectations.js';
 import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
 import { ROOT } from '../../../support/sourceTree.js';
@@ -54,5 +55,33 @@ describe('a test run', () => {
     process.kill(mocha, 'SIGKILL');
     expect((await run.waitForEnd()).code).to.equal(1);
     await expectGone();
+  });
+});
+
+describe('the suites of tests', () => {
+  interface Part {
+    readonly has: (file: string) => boolean;
+    readonly mocha: readonly string[];
+  }
+  const FILES = ['contract/a.test.js', 'contract/a.long.test.js', 'faults/a.test.js', 'unit/a.test.js', 'tidy.test.js'];
+  const TITLES = [
+    ...['records (cluster)', 'records (standalone)', atLength('records'), titleIn('cluster', 'records', 'cluster')],
+    ...['records (through the client)', 'the HTTP edge, HTTP by node (cluster)'],
+  ];
+
+  it('run each test in npm test or in npm run test:long, and never in both', async () => {
+    const { SUITES } = (await import(RUNNER)) as { SUITES: Record<string, { readonly parts: readonly Part[] }> };
+    const has = (suite: string, file: string, title: string): boolean =>
+      SUITES[suite]!.parts.some(({ has, mocha: [, pattern = '', invert] }) => {
+        return has(file) && new RegExp(pattern).test(title) === (invert === undefined);
+      });
+    for (const file of FILES)
+      for (const title of file.startsWith('unit/') ? TITLES.slice(0, 2) : TITLES)
+        expect([has('short', file, title) !== has('long', file, title), has('all', file, title)], file).to.deep.equal([
+          true,
+          true,
+        ]);
+    const isShort = TITLES.map((title) => has('short', FILES[0]!, title));
+    expect(isShort).to.deep.equal([true, true, false, false, false, false]);
   });
 });
