@@ -120,15 +120,15 @@ export class ClusterConnection {
       withinMs: options.connectWithinMs,
       isWaiting: (error) => !(error instanceof LoginRefused),
     });
-    // A closed connection has no `info`.
-    const { jetstream, version } = nc.info!;
-    if (jetstream !== true) {
+    if (nc.info?.jetstream !== true) {
       await nc.close();
       throw unavailable('the NATS server runs without JetStream; start it with JetStream enabled (nats-server -js)');
     }
-    if (!isRecentEnough(version)) {
+    if (!isRecentEnough(nc.info.version)) {
       await nc.close();
-      throw unavailable(`the NATS server at ${servers} is ${version}; replace it by ${OLDEST_NATS_VERSION} or newer`);
+      throw unavailable(
+        `the NATS server at ${servers} is ${nc.info.version}; replace it by ${OLDEST_NATS_VERSION} or newer`,
+      );
     }
     try {
       const api = await apiOf(nc);

@@ -17,6 +17,7 @@ import {
   verifyLogged,
   visitLog,
 } from '../../verifier/index.js';
+import { atLength } from '../support/atLength.js';
 import { answered } from '../support/launch/answers.js';
 import type { Answer } from '../support/launch/client.js';
 import { onceServed } from '../support/launch/persistently.js';
@@ -52,7 +53,7 @@ describe('the service log of a cluster', () => {
     return answered(await onceServed(() => ro.get(path)));
   };
 
-  it('is equal, byte for byte, at every coordinator', async () => {
+  it(atLength('is equal, byte for byte, at every coordinator'), async () => {
     for (let i = 0; i < 10; i++) await write(`same${i}`);
     const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     for (const coordinator of COORDINATORS) {
@@ -106,7 +107,7 @@ describe('the service log of a cluster', () => {
     });
   });
 
-  it('reports a collection whose catalog entry was deleted, which alarms its readers', async () => {
+  it(atLength('reports a collection whose catalog entry was deleted, which alarms its readers'), async () => {
     const follow = async () => visitLog(async (path) => Buffer.from(await text(path), 'hex'), policy, undefined);
     const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     await write('stolen');

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { connect, nkeyAuthenticator } from 'nats';
+import { atLength, titleIn } from '../support/atLength.js';
 import { eventually } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { isAlive, type Launched, launch, launchNode } from '../support/launch/process.js';
@@ -82,7 +83,7 @@ describe('npm start', () => {
   };
 
   for (const mode of ['cluster', 'standalone'] as const)
-    describe(`in one folder (${mode})`, () => {
+    describe(titleIn(mode, 'in one folder', 'standalone'), () => {
       /** Each test continues with the results of the earlier ones. */
       let running: Launched;
 
@@ -194,7 +195,7 @@ describe('npm start', () => {
         });
     });
 
-  describe('in a folder of its own', () => {
+  describe(atLength('in a folder of its own'), () => {
     beforeEach(makeFolder);
     afterEach(deleteFolder);
 

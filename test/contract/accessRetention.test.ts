@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { titleIn } from '../support/atLength.js';
 import { answered, refused } from '../support/launch/answers.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { runAccessExport, succeeded } from '../support/launch/commands.js';
@@ -114,7 +115,7 @@ inBothModes('access_retention_days', (service) => {
 });
 
 for (const mode of ['cluster', 'standalone'] as const)
-  describe(`the beginning of an access log (${mode})`, () => {
+  describe(titleIn(mode, 'the beginning of an access log', 'cluster'), () => {
     let service: Service;
     let project: Project;
     before(async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readMasterKeyFile } from '../../shard/vault/masterKeyFile.js';
 import { systemEntropy } from '../../shared/clock.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAtLengthIn } from '../support/launch/modes.js';
 import { secretsInMemory } from '../support/launch/processMemory.js';
 import type { Client, Service } from '../support/launch/service.js';
 import { findStored, secretsOf, vaultEntry } from '../support/rigs/vaultSecrets.js';
@@ -20,7 +20,7 @@ const restartAll = async (service: Service): Promise<void> => {
   for (const name of names) await service.restart(name);
 };
 
-inBothModes('what is left of an encrypted record', (_shared, { restartable }) => {
+inBothModesAtLengthIn('standalone', 'what is left of an encrypted record', (_shared, { restartable }) => {
   it('is ciphertext and a wrapped key before a shred, and only ciphertext after it', async () => {
     const service = await restartable();
     const { rw, name: project } = await service.newProject();

@@ -1,7 +1,7 @@
 /** Records larger than the defaults, and limits that an import meets. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModes, inBothModesAtLengthIn } from '../support/launch/modes.js';
 import { announcement, answered, begin, exported, finish, imported, send } from '../support/rigs/backups.js';
 
 inBothModes('an import', (service, { start }) => {
@@ -48,7 +48,7 @@ inBothModes('an import', (service, { start }) => {
     });
 });
 
-inBothModes('records of 4 MB', (_, { start }) => {
+inBothModesAtLengthIn('cluster', 'records of 4 MB', (_, { start }) => {
   it('are served to many requests at once', async () => {
     const service = await start({ VOUCH_METADATA_BYTES: '4000000' });
     const { rw } = await service.newProject();

@@ -5,7 +5,7 @@ import { inBothModes } from '../support/launch/modes.js';
 import type { Service } from '../support/launch/service.js';
 import { exported, imported } from '../support/rigs/backups.js';
 
-const LIMIT_BYTES = 200_000;
+const LIMIT_BYTES = 80_000;
 const DEFAULT_BYTES = 1_000_000_000;
 const KEY = '5'.repeat(32);
 
@@ -67,7 +67,7 @@ inBothModes('the quota of bytes', (_, { start }) => {
     for (; answer.status === 200; answer = await insert(full, taken % 2 ? 'c' : 'd')) taken++;
     expectFull(answer);
     expect(answer.body.error).to.match(
-      /^the quota of bytes is full: the project uses \d+ of 200000 bytes, and the request/,
+      /^the quota of bytes is full: the project uses \d+ of 80000 bytes, and the request/,
     );
     const before = await usage(full);
     expect(before).to.include({ vectors: 400 * taken, limit: LIMIT_BYTES });

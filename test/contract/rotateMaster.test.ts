@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { findBytes } from '../support/findBytes.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAtLengthIn } from '../support/launch/modes.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
 import type { Client, Service } from '../support/launch/service.js';
 
@@ -24,7 +24,7 @@ const insert = async (rw: Client, n: number): Promise<void> => {
   expect(status, text).to.equal(200);
 };
 
-inBothModes('a rotation of the master key', (_shared, { start }) => {
+inBothModesAtLengthIn('cluster', 'a rotation of the master key', (_shared, { start }) => {
   let service: Service;
   before(async () => {
     service = await start({});

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { connect } from 'nats';
 import { VAULT_STREAM, vaultSubject } from '../../shared/transport/subjects.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAtLengthIn } from '../support/launch/modes.js';
 import type { Service } from '../support/launch/service.js';
 
 const KEY = '0123456789abcdef0123456789abcdef';
 
-inBothModes('a vault entry that does not verify', (_shared, { start }) => {
+inBothModesAtLengthIn('cluster', 'a vault entry that does not verify', (_shared, { start }) => {
   it('is found before its key is used, closes its collection, and is repaired by a shred', async () => {
     const service = await start({});
     const { rw, name: project } = await service.newProject();

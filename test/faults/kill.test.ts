@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyReceipt, type WriteReceipt } from '../../verifier/receipt.js';
+import { titleIn } from '../support/atLength.js';
 import { answered } from '../support/launch/answers.js';
 import type { Answer } from '../support/launch/client.js';
 import { onceServed } from '../support/launch/persistently.js';
@@ -142,7 +143,7 @@ async function assertNothingLost(project: Project, written: readonly Written[]):
 }
 
 for (const mode of ['cluster', 'standalone'] as Mode[])
-  describe(`kill -9 under a write load (${mode})`, () => {
+  describe(titleIn(mode, 'kill -9 under a write load', 'standalone'), () => {
     let service: Service;
     before(async () => {
       service = await Service.start(mode);

@@ -3,6 +3,7 @@
  * or complete; an answered shred is complete at every later moment. VOUCH_SEED replays the schedule.
  */
 import { expect } from 'chai';
+import { titleIn } from '../support/atLength.js';
 import { onceServed } from '../support/launch/persistently.js';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
@@ -69,7 +70,7 @@ async function expectLost(project: Project, { keyId, inserted }: Key): Promise<v
 }
 
 for (const mode of ['cluster', 'standalone'] as Mode[])
-  describe(`kill -9 while keys are shredded (${mode})`, () => {
+  describe(titleIn(mode, 'kill -9 while keys are shredded', 'standalone'), () => {
     let service: Service;
     before(async () => {
       service = await Service.start(mode);

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { titleIn } from '../support/atLength.js';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
@@ -74,7 +75,7 @@ async function entriesOf(project: Project): Promise<Entry[]> {
 }
 
 for (const mode of ['cluster', 'standalone'] as Mode[])
-  describe(`kill -9 under audited reads (${mode})`, () => {
+  describe(titleIn(mode, 'kill -9 under audited reads', 'cluster'), () => {
     let service: Service;
     before(async () => {
       service = await Service.start(mode);

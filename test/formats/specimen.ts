@@ -1,6 +1,6 @@
 /**
  * Parts of a specimen. Its README lists the content of the archive, which `makeSpecimen.ts` makes and
- * `specimen.test.ts` reads.
+ * `specimen.long.test.ts` reads.
  */
 import { Vouch } from '../../client/index.js';
 import { IndexedByHttp, type KINDS } from '../support/launch/indexClient.js';

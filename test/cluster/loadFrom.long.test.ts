@@ -68,7 +68,7 @@ describe('npm run load --from a service', () => {
 
   it('reads a collection of a Chroma server page by page', async function () {
     const program = findTool('chroma');
-    // The project does not include it; load.test.ts has a mock.
+    // The project does not include it; load.long.test.ts has a mock.
     if (program === undefined) skip(this, 'chroma, the server of the Python package chromadb, is not installed');
     const folder = await mkdtemp(join(tmpdir(), 'vouch-chroma-'));
     const port = await freePort();
