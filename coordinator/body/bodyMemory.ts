@@ -6,6 +6,7 @@
  * Memory in use has one user, so that a worker may take it over.
  */
 
+import { FreeMemory } from '../../shared/longMemory.js';
 import { sliceTurns } from '../../shared/scheduling/slice.js';
 
 /** Larger bodies are rare, and of any size. */
@@ -15,8 +16,6 @@ const LEAST_BYTES = 512;
 const KEPT = 64;
 /** Bound of the free buffers for larger bodies: two of the largest body. */
 const LARGE_KEPT_BYTES = 64 << 20;
-/** Time after its last use in which a free buffer for a larger body is kept. */
-const LARGE_KEPT_MS = 10_000;
 /**
  * Memory for a longer body is shared with the worker, up to SHARED_BYTES in all. V8 counts other memory that comes back from a
  * worker as new. For 32 MiB it would collect all garbage of this thread, in 5 to 25 ms.
@@ -31,9 +30,8 @@ export type BodyMemory = Buffer<ArrayBufferLike>;
 
 /** Free buffers by size, which is a power of two. */
 const kept = new Map<number, ArrayBufferLike[]>();
-/** Free buffers for larger bodies; the last one was used last. */
-let large: ArrayBufferLike[] = [];
-let forgetting: NodeJS.Timeout | undefined;
+/** Free buffers for larger bodies. */
+const large = new FreeMemory(LARGE_KEPT_BYTES);
 /** Bytes of all shared buffers, also of unused ones until they are collected. */
 let sharedBytes = 0;
 const collected = new FinalizationRegistry<number>((sizeBytes) => {
@@ -42,7 +40,7 @@ const collected = new FinalizationRegistry<number>((sizeBytes) => {
 
 /** Memory with arbitrary content. Up to SMALL_BYTES it may take twice its size. */
 export function bodyMemory(sizeBytes: number): BodyMemory {
-  if (sizeBytes > SMALL_BYTES) return Buffer.from(freeBuffer(sizeBytes) ?? newBuffer(sizeBytes), 0, sizeBytes);
+  if (sizeBytes > SMALL_BYTES) return Buffer.from(large.take(sizeBytes) ?? newBuffer(sizeBytes), 0, sizeBytes);
   let roomBytes = LEAST_BYTES;
   while (roomBytes < sizeBytes) roomBytes *= 2;
   const memory = kept.get(roomBytes)?.pop() ?? Buffer.allocUnsafeSlow(roomBytes).buffer;
@@ -51,7 +49,7 @@ export function bodyMemory(sizeBytes: number): BodyMemory {
 
 /** Memory like that of `bodyMemory` for a large body. New memory is written once, in slices: filling it then takes as long as a copy. */
 export async function clearedMemory(sizeBytes: number): Promise<BodyMemory> {
-  const free = freeBuffer(sizeBytes);
+  const free = large.take(sizeBytes);
   if (free !== undefined) return Buffer.from(free, 0, sizeBytes);
   const memory = Buffer.from(newBuffer(sizeBytes));
   const pause = sliceTurns();
@@ -64,15 +62,6 @@ export async function clearedMemory(sizeBytes: number): Promise<BodyMemory> {
 
 /** Whether the memory is shared with workers; other memory is transferred to them. */
 export const isShared = ({ buffer }: Uint8Array): boolean => buffer instanceof SharedArrayBuffer;
-
-/** The smallest free buffer that suffices for a large body. */
-function freeBuffer(sizeBytes: number): ArrayBufferLike | undefined {
-  const fitting = large.filter(({ byteLength }) => byteLength >= sizeBytes);
-  if (fitting.length === 0) return undefined;
-  const smallest = fitting.reduce((one, other) => (other.byteLength < one.byteLength ? other : one));
-  large.splice(large.indexOf(smallest), 1);
-  return smallest;
-}
 
 function newBuffer(sizeBytes: number): ArrayBufferLike {
   if (sizeBytes <= SHARED_FROM_BYTES || sharedBytes + sizeBytes > SHARED_BYTES)
@@ -87,21 +76,11 @@ function newBuffer(sizeBytes: number): ArrayBufferLike {
 export function reuseMemory({ buffer }: BodyMemory): void {
   const { byteLength } = buffer;
   if (byteLength > SMALL_BYTES) {
-    keepLarge(buffer);
+    large.keep(buffer);
     return;
   }
   if (byteLength < LEAST_BYTES || !Number.isInteger(Math.log2(byteLength))) return;
   const same = kept.get(byteLength);
   if (same === undefined) kept.set(byteLength, [buffer]);
   else if (same.length < KEPT) same.push(buffer);
-}
-
-function keepLarge(buffer: ArrayBufferLike): void {
-  large.push(buffer);
-  let sizeBytes = large.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  while (sizeBytes > LARGE_KEPT_BYTES) sizeBytes -= large.shift()!.byteLength;
-  clearTimeout(forgetting);
-  forgetting = setTimeout(() => {
-    large = [];
-  }, LARGE_KEPT_MS).unref();
 }

@@ -16,6 +16,7 @@ import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
 import type { Scale } from '../../shared/fixedPoint.js';
 import type { Logger } from '../../shared/logger.js';
+import { adoptLong, spareLong } from '../../shared/longMemory.js';
 import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
@@ -43,6 +44,9 @@ const TIMES_FREE = 3;
 const WORKER_HEAP_MB = 1_024;
 /** Life of an idle worker, which keeps garbage in memory. Without a worker the next large body waits until one has started. */
 const IDLE_MS = 10_000;
+
+/** Bytes of a body for a byte of its vectors, at most: five decimals of JSON take twice as many. */
+const BODY_PER_VECTORS = 2;
 
 interface Job extends BodyJob {
   readonly project: string;
@@ -197,6 +201,7 @@ export class BodyPool {
     const job = this.#busy.get(worker)?.job;
     if (job !== undefined && times.ms > WORKER_STALL_MS)
       reportStall({ thread: 'body', ...times, works: [{ op: job.kind, subject: job }] });
+    if ('prepared' in outcome) adoptVectors(outcome.prepared as Prepared<BodyKind>);
     if (job !== undefined && 'prepared' in outcome && job.scale === 'plain' && job.plain === undefined) {
       const scale = this.#scaleOf(job.project, job.kind, outcome.prepared);
       if (scale !== 'plain') {
@@ -263,12 +268,15 @@ export class BodyPool {
   }
 }
 
-/** Shares the memory of the body with the worker, or transfers it. */
+/** Shares the memory of the body with the worker, or transfers it. Transfers free memory for the vectors, if there is some. */
 function send(worker: Worker, { kind, form, scale, bytes }: Job): void {
-  worker.postMessage(
-    { kind, form, scale, bytes } satisfies BodyJob,
-    isShared(bytes) ? [] : [bytes.buffer as ArrayBuffer],
-  );
+  const spare = spareLong(bytes.length / BODY_PER_VECTORS);
+  const transferred = [...(isShared(bytes) ? [] : [bytes.buffer as ArrayBuffer]), ...(spare ? [spare] : [])];
+  worker.postMessage({ kind, form, scale, bytes, spare } satisfies BodyJob, transferred);
+}
+
+function adoptVectors(prepared: Prepared<BodyKind>): void {
+  if ('vectors' in prepared) adoptLong(prepared.vectors);
 }
 
 /** Reuses memory that a worker has sent back. The request that owns shared memory returns it. */

@@ -3,6 +3,7 @@ import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/clock.js';
 import { type ErrorCode, messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { Scale } from '../../shared/fixedPoint.js';
+import { keepSpare } from '../../shared/longMemory.js';
 import { cpuTimeMs } from '../../shared/process/stalls.js';
 import { giveWay } from '../../shared/process/workerThread.js';
 import { isShared } from './bodyMemory.js';
@@ -15,6 +16,8 @@ export interface BodyJob {
   readonly scale: Scale;
   /** Shared or transferred, not copied. */
   readonly bytes: Uint8Array;
+  /** Memory for the vectors, which is transferred. */
+  readonly spare?: ArrayBuffer | undefined;
 }
 
 export type BodyOutcome =
@@ -35,7 +38,8 @@ const bounds = workerData as BodyBounds;
 
 giveWay();
 
-parentPort?.on('message', ({ kind, form, scale, bytes }: BodyJob) => {
+parentPort?.on('message', ({ kind, form, scale, bytes, spare }: BodyJob) => {
+  if (spare !== undefined) keepSpare(spare);
   const [startedMs, startedCpuMs] = [systemClock.monotonicMs(), cpuTimeMs()];
   const post = (outcome: BodyOutcome, transferred: readonly unknown[] = []): void => {
     const times = { ms: systemClock.monotonicMs() - startedMs, cpuMs: cpuTimeMs() - startedCpuMs };

@@ -14,7 +14,8 @@ import { BATCH_MAX, JSON_KEY_MAX_BYTES, JSON_MEMBERS_MAX, VALUE_MAX, VALUE_MIN }
 import { below, invalid } from '../contract/refusal.js';
 import { type PackedHead, PackedReader } from './packedReader.js';
 import type { BodyParts, VectorField } from './takenVectors.js';
-import { type Rows, rowsIn, withoutLength } from './vectors.js';
+import { type Rows, roomForRows, rowsIn, withoutLength } from './vectors.js';
+import { readFloats } from './vectorText.js';
 
 /** Ending of a field's name if its components are in Q16.16. */
 const FIXED_SUFFIX = '_q16';
@@ -188,7 +189,8 @@ class BodyUnpacker {
       if (i === 0) {
         dimension = length;
         // Each component takes at least a byte: with fewer bytes left, another vector is shorter.
-        if (count * dimension <= this.#reader.left) components = new Int32Array(count * dimension);
+        if (count * dimension <= this.#reader.left)
+          components = roomForRows(dimension, count).subarray(0, count * dimension);
       } else if (length !== dimension && unevenAt < 0) unevenAt = i;
       const target = length === dimension && components.length > 0 ? components : new Int32Array(length);
       this.#components(head, { path, isFixed, row: i }, target, target === components ? i * dimension : 0);
@@ -235,10 +237,8 @@ class BodyUnpacker {
       new Uint8Array(target.buffer, target.byteOffset).set(bytes, offset * COMPONENT_BYTES);
       return;
     }
-    const view = new DataView(bytes.buffer, bytes.byteOffset, length);
-    const count = length / COMPONENT_BYTES;
-    for (let i = 0; i < count; i++)
-      target[offset + i] = fixedOf(inRange(view.getFloat32(COMPONENT_BYTES * i, true), path, row, i));
+    const read = readFloats(bytes, target, offset);
+    if (read < length / COMPONENT_BYTES) inRange(bytes.readFloatLE(COMPONENT_BYTES * read), path, row, read);
   }
 
   /** The next component of a list. */

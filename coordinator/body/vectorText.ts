@@ -14,7 +14,7 @@ import { fixedOf, type Scale } from '../../shared/fixedPoint.js';
 import { BATCH_MAX, DIMENSION_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { compileFile, instantiate, openOwnMemory, PAGE_BYTES } from '../../shared/webAssembly.js';
 import { UnitRowReader } from './unitText.js';
-import { type Rows, rowsIn } from './vectors.js';
+import { type Rows, roomForRows, rowsIn } from './vectors.js';
 
 const SPACE = 0x20;
 const COMMA = 0x2c;
@@ -40,15 +40,18 @@ const MARGIN_BYTES = 64;
 const COMPONENTS_AT = 64;
 const WINDOW_AT = COMPONENTS_AT + Int32Array.BYTES_PER_ELEMENT * DIMENSION_MAX;
 const WINDOW_BYTES = PAGE_BYTES;
+const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
+const WINDOW_FLOATS = WINDOW_BYTES / FLOAT_BYTES;
 const PAGES = Math.ceil((WINDOW_AT + WINDOW_BYTES + MARGIN_BYTES) / PAGE_BYTES);
 
 /** The exports of `assembly/index.ts`. Addresses are bytes. */
 interface Reader {
   readNumbers(at: number, limit: number, out: number, most: number): number;
+  readFloats(at: number, count: number, out: number): number;
 }
 
 const memory = openOwnMemory(PAGES);
-const { readNumbers } = instantiate<Reader>(compileFile(new URL('./vectorText.wasm', import.meta.url)), memory);
+const wasm = instantiate<Reader>(compileFile(new URL('./vectorText.wasm', import.meta.url)), memory);
 const results = new Uint32Array(memory.buffer, 0, 2);
 /** The components of the last vector read. */
 const components = new Int32Array(memory.buffer, COMPONENTS_AT, DIMENSION_MAX);
@@ -79,7 +82,8 @@ export function readVectors(bytes: Buffer, at: number, scale: Scale = 'plain'): 
   const dimension = reader.count;
   let count = 1;
   // Room for as many vectors as fit the body if all take the bytes of the first; grown as needed.
-  let target = new Int32Array(dimension * Math.min(BATCH_MAX, 1 + Math.ceil((bytes.length - begin) / (end - begin))));
+  const most = Math.min(BATCH_MAX, 1 + Math.ceil((bytes.length - begin) / (end - begin)));
+  let target = roomForRows(dimension, most);
   const row = components.subarray(0, dimension);
   target.set(row);
   for (;;) {
@@ -92,18 +96,37 @@ export function readVectors(bytes: Buffer, at: number, scale: Scale = 'plain'): 
     target.set(row, count * dimension);
     count += 1;
   }
-  const isWhole = target.length === count * dimension;
-  return { rows: rowsIn(isWhole ? target : target.slice(0, count * dimension), dimension, count), end: end + 1 };
+  return { rows: rowsIn(fitted(target, count * dimension), dimension, count), end: end + 1 };
+}
+
+/**
+ * Writes little-endian float32 as components to `target`, from `offset` on. Returns how many precede the first that is out of range.
+ */
+export function readFloats(floats: Uint8Array, target: Int32Array, offset: number): number {
+  const count = floats.length / FLOAT_BYTES;
+  for (let first = 0; first < count; first += WINDOW_FLOATS) {
+    const part = floats.subarray(FLOAT_BYTES * first, FLOAT_BYTES * (first + WINDOW_FLOATS));
+    window.set(part);
+    const length = part.length / FLOAT_BYTES;
+    const read = wasm.readFloats(WINDOW_AT, length, COMPONENTS_AT);
+    if (read < length) return first + read;
+    target.set(components.subarray(0, length), offset + first);
+  }
+  return count;
 }
 
 const readerOf = (bytes: Buffer, scale: Scale): RowReader | UnitRowReader =>
   scale === 'plain' ? new RowReader(bytes) : new UnitRowReader(bytes, components);
 
 function grown(components: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * components.length);
+  const larger = roomForRows(components.length, 2);
   larger.set(components);
   return larger;
 }
+
+/** The first `length` components: a copy if most of the room is unused. */
+const fitted = (room: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> =>
+  2 * length < room.length ? room.slice(0, length) : room.subarray(0, length);
 
 /** The position of the first byte that is not white space. */
 export function afterBlanks(bytes: Buffer, from: number): number {
@@ -134,7 +157,7 @@ class RowReader {
       if (at >= this.#limit) this.#moveTo(at);
       const begin = WINDOW_AT - this.#from;
       const out = COMPONENTS_AT + Int32Array.BYTES_PER_ELEMENT * this.count;
-      at = readNumbers(begin + at, begin + this.#limit, out, most - this.count) - begin;
+      at = wasm.readNumbers(begin + at, begin + this.#limit, out, most - this.count) - begin;
       this.count += results[0]!;
       const why = results[1]!;
       if (why === ENDED) return at;

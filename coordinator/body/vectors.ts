@@ -1,6 +1,7 @@
 /** The vectors of a body as the bytes of calls: i32 in the scale of the collection, little-endian. */
 import type { VouchError } from '../../shared/errors/errors.js';
 import { normaliseInto, quantiseInto, type Scale } from '../../shared/fixedPoint.js';
+import { longMemory } from '../../shared/longMemory.js';
 import { invalid } from '../contract/refusal.js';
 
 const COMPONENT_BYTES = Int32Array.BYTES_PER_ELEMENT;
@@ -46,6 +47,15 @@ function stored(batch: readonly (readonly number[])[], scale: Scale, pathOf: (i:
       else if (!normaliseInto(batch[i]!, components, i * dimension)) throw withoutLength(pathOf(i));
     }
   return rowsIn(components, dimension, batch.length, unevenAt);
+}
+
+/**
+ * Room for the components of `count` vectors, with arbitrary content. It is long memory, which the thread that gets the vectors can
+ * reuse once they are stored.
+ */
+export function roomForRows(dimension: number, count: number): Int32Array<ArrayBuffer> {
+  const { buffer } = longMemory(vectorSizeBytes(dimension * count));
+  return new Int32Array(buffer, 0, Math.floor(buffer.byteLength / COMPONENT_BYTES));
 }
 
 export const withoutLength = (path: string): VouchError =>

@@ -4,6 +4,7 @@ import { counted } from '../../shared/errors/counted.js';
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import { toHex } from '../../shared/hashing/hash.js';
+import { reuseLong } from '../../shared/longMemory.js';
 import type { RecordName } from '../../shared/model/recordName.js';
 import type { DeleteManyCall } from '../../shared/protocol/writes.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
@@ -247,6 +248,8 @@ async function writeBatch(request: HandlerRequest<PreparedBatch>): Promise<{
     ...(named === undefined ? {} : { keyIds: named }),
     ...guard,
   });
+  // The records are stored, so nothing reads the vectors any more. After a failure the shard may still do so.
+  reuseLong(vectors);
   return { ids: [...float64sOf(ids)], created, keys: keyIds === undefined ? {} : { key_ids: [...keyIds] } };
 }
 

@@ -21,6 +21,7 @@ import { type Event, genesisOf } from '../../shared/log/event.js';
 import type { EventLog, Position, StoredFrame } from '../../shared/log/eventLog.js';
 import { buildFrame, claimedStart, FRAME_OVERHEAD_BYTES, type Frame, frameSizeBytes } from '../../shared/log/frame.js';
 import { sequenceAfter } from '../../shared/log/supersededFrames.js';
+import { reuseLong } from '../../shared/longMemory.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Receipt } from '../../shared/model/receipt.js';
@@ -261,7 +262,10 @@ export class Journal {
     const { end } = this.history;
     noteWork('commit', this.config);
     const all = end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
-    await this.adopt(await buildFrame(all, end, liveRecords, sliceTurns()), deadlineMs, onDurable, onApplied);
+    const frame = await buildFrame(all, end, liveRecords, sliceTurns());
+    await this.adopt(frame, deadlineMs, onDurable, onApplied);
+    // It is stored, and followers have a copy. After a failure the log may still send it.
+    reuseLong(frame.bytes);
   }
 
   /** Commits a frame that is known to continue the log, and whose events are known to be applicable. */

@@ -18,6 +18,7 @@ import { hash, hashOnward, hashSteps } from '../hashing/hash.js';
 import { roomForValues } from '../hashing/longHash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
 import { HASH_BYTES } from '../limits.js';
+import { longZeros } from '../longMemory.js';
 import type { Actor } from '../model/actor.js';
 import { EVENT_COST_BYTES, Pacer, type Pause } from '../scheduling/pacer.js';
 import { ChainWalk, type LogEnd } from './chain.js';
@@ -129,7 +130,7 @@ export async function buildFrame(
 ): Promise<Frame> {
   if (events.length === 0) throw new RangeError('a frame has at least one event');
   const pacer = new Pacer(pause);
-  const target = byteView(new Uint8Array(frameSizeBytes(events)));
+  const target = byteView(longZeros(frameSizeBytes(events)));
   writeHeader(target, events.length, before, liveRecords);
   const walk = new ChainWalk(before, target.bytes, events.length);
   const actors = new FrameActors(target, walk);

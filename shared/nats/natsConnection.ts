@@ -27,6 +27,7 @@ import type { Logger } from '../logger.js';
 import { whenAvailable } from '../process/startUp.js';
 import { RETRY_MS } from '../scheduling/retry.js';
 import { LoginRefused, whyRefused } from './loginRefused.js';
+import { handleLongMessages } from './longMessages.js';
 import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats, isNatsError } from './natsError.js';
 import { type LoginOptions, loginOptions, type NatsLogin, NO_LOGIN } from './natsLogin.js';
@@ -133,6 +134,7 @@ export class ClusterConnection {
     try {
       const api = await apiOf(nc);
       const jsm = await nc.jetstreamManager({ checkAPI: false, timeout: API_MS, apiPrefix: api });
+      handleLongMessages(nc);
       return new ClusterConnection(nc, jsm, api, options);
     } catch (error) {
       await nc.close();

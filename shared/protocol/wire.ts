@@ -5,6 +5,7 @@
 import { Packr } from 'msgpackr';
 import { isErrorCode, VouchError } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
+import { LONG_BYTES, longMemory } from '../longMemory.js';
 import type { AuditedState } from '../model/readAudit.js';
 import type { Body, Envelope, Transport, Unpacked } from '../transport/transport.js';
 import { NotServed } from '../transport/transportErrors.js';
@@ -30,17 +31,18 @@ export type Outcome =
 // Shared structures would tie a message to its connection; plain maps do not.
 const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
 
-/** From this size on, a message is packed into memory of its own. Memory that grows would copy 8 MiB several times. */
-const LONG_BYTES = 64 * 1024;
 /** Most bytes that msgpackr leaves free behind a message. */
 const SPARE_BYTES = 4 * 1024;
 /** Size of the memory for the messages after a long one. */
 const USUAL_BYTES = 8 * 1024;
 
-/** `bytesMax`: an upper bound of the result's size; 0: unknown. */
+/**
+ * `bytesMax`: an upper bound of the result's size; 0: unknown. A long message is packed into long memory of its own: memory that
+ * grows would copy 8 MiB several times.
+ */
 export function pack(value: unknown, bytesMax = 0): Uint8Array {
   if (bytesMax < LONG_BYTES) return packr.pack(value);
-  packr.useBuffer(Buffer.allocUnsafeSlow(bytesMax + SPARE_BYTES));
+  packr.useBuffer(longMemory(bytesMax + SPARE_BYTES));
   try {
     return packr.pack(value);
   } finally {

@@ -1,6 +1,7 @@
 /** A transport over NATS, whose server routes by subject and reports at once if no process serves it. */
 import type { Subscription } from 'nats';
 import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
+import { LONG_BYTES, reuseLong } from '../longMemory.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { PartialRequests } from './natsParts.js';
 import { NatsRequests } from './natsRequests.js';
@@ -57,7 +58,14 @@ export class NatsTransport implements Transport {
     const refusal = this.#refusal(bytes, envelope);
     if (refusal) return Promise.reject(refusal);
     const headers = headersOf(envelope, this.connection.clock.nowMs(), this.protocol);
-    return this.#requests.send(subject, bytes, headers, envelope.deadlineMs);
+    const answering = this.#requests.send(subject, bytes, headers, envelope.deadlineMs);
+    // Bytes that were not packed here are those of the caller.
+    if (bytes.length < LONG_BYTES || bytes === body) return answering;
+    return answering.then((answer) => {
+      // An answered request has arrived whole.
+      reuseLong(bytes);
+      return answer;
+    });
   }
 
   /**

@@ -10,6 +10,7 @@
  * ```
  */
 import { type Msg, type MsgHdrs, MsgHdrsImpl } from 'nats';
+import { longMemory, reuseLong } from '../longMemory.js';
 import { endpointOf } from './subjects.js';
 
 /** A longer body is divided. A part takes about half a millisecond of each process. */
@@ -103,7 +104,7 @@ export class PartialBody {
   #received = 0;
 
   constructor(bodyBytes: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(bodyBytes);
+    this.#bytes = longMemory(bodyBytes);
   }
 
   get sizeBytes(): number {
@@ -115,10 +116,11 @@ export class PartialBody {
     return offset === this.#received && offset + part.length <= this.#bytes.length;
   }
 
-  /** Returns the body after its last part. Ignores a part that is not the next one. */
+  /** Returns the body after its last part. Ignores a part that is not the next one. Frees the memory of the part. */
   add(part: Uint8Array, offset: number): Uint8Array | undefined {
     if (!this.isNext(part, offset)) return undefined;
     this.#bytes.set(part, offset);
+    reuseLong(part);
     this.#received += part.length;
     return this.#received === this.#bytes.length ? this.#bytes : undefined;
   }

@@ -9,6 +9,7 @@ import {
 } from 'nats';
 import { DURATION_MAX_MS } from '../../config/config.js';
 import { messageOf } from '../errors/errors.js';
+import { reuseLong } from '../longMemory.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { isAnswerable } from '../nats/roles.js';
 import { ASKS_AFTER_HEADER, packTokens, unpackTokens } from './askingAfter.js';
@@ -145,7 +146,10 @@ export class NatsServing implements Serving {
     served.inFlight++;
     try {
       const body = await this.handler({ subject: msg.subject, body: request, requestId, deadlineMs, shiftMs });
-      await this.#answer(msg, packedBody(body), deadlineMs);
+      const answer = packedBody(body);
+      await this.#answer(msg, answer, deadlineMs);
+      // The calls are over, and what outlives them was copied.
+      if (place !== undefined && answer.buffer !== request.buffer) reuseLong(request);
     } catch (error) {
       connection.logger.error({ error, subject: msg.subject, requestId }, 'a handler failed');
       this.#refuse(msg, served, 'the process that serves this request failed; retry shortly');

@@ -74,6 +74,31 @@ inBothModesAndEngines('msgpack', (service) => {
     expect(multi.body.results).to.deep.equal([{ collection: 'c', id: 4, score: 0, external_id: 'd' }]);
   });
 
+  it('keeps every vector of long batches that arrive at once, in either form', async () => {
+    const [dimension, rows, batches, rounds] = [768, 100, 4, 2];
+    await rw.post('/v1/namespaces', { name: 'long', dimension, metric: 'squared_l2' });
+    const componentOf = (batch: number, row: number, i: number): number =>
+      ((131 * batch + 17 * row + i * i) % 2_000) - 1_000;
+    const vectorOf = (batch: number, row: number): number[] =>
+      Array.from({ length: dimension }, (_, i) => componentOf(batch, row, i));
+    const insert = async (batch: number): Promise<readonly [number, number[]]> => {
+      const vectors = Array.from({ length: rows }, (_, row) => vectorOf(batch, row));
+      const isPacked = batch % 2 === 0;
+      const body = { collection: 'long', batch: isPacked ? vectors.map((vector) => bin(...vector)) : vectors };
+      const path = '/v1/vectors/batch-insert';
+      const answer = await (isPacked ? post(path, body) : rw.post(path, body));
+      return [batch, answer.body.ids];
+    };
+    for (let round = 0; round < rounds; round++) {
+      const all = Array.from({ length: batches }, (_, i) => insert(round * batches + i));
+      for (const [batch, ids] of await Promise.all(all)) {
+        const got = await rw.post('/v1/records/get', { collection: 'long', ids, with: ['vector'] });
+        const vectors = got.body.records.map(({ vector }: { vector: number[] }) => vector);
+        expect(vectors).to.deep.equal(ids.map((_, row) => vectorOf(batch, row)));
+      }
+    }
+  });
+
   it('answers in msgpack on request; errors stay JSON', async () => {
     const { receipt, ...inserted } = (await asked('/v1/records', { collection: 'c', values: bin(1, 0.1) })) as {
       receipt: object;

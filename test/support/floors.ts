@@ -88,6 +88,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'fixedPoint.ts',
       'limits.ts',
       'webAssembly.ts',
+      'longMemory.ts',
       'slab.ts',
       'entropyPool.ts',
       'clock.ts',

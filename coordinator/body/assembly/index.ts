@@ -30,6 +30,9 @@ const WHOLE_DIGITS: u32 = 5;
 /** Largest number of characters of a number, with sign and point; the host reads longer ones. */
 const CHARS_MAX: usize = 32;
 const FIXED_ONE: u32 = 65536;
+/** Bounds of a component, as in `shared/limits.ts`. */
+const VALUE_MIN: f64 = -32768;
+const VALUE_MAX: f64 = 32767.99998;
 /** FIXED_ONE / 10^8. */
 const STEP: f64 = 0.00065536;
 /** 2^-10: see `vectorText.ts`. */
@@ -65,6 +68,33 @@ const WHOLE_SAFE: u32 = 32767;
   store<u32>(COUNT_AT, count);
   store<u32>(WHY_AT, why);
   return at;
+}
+
+/**
+ * Writes the Q16.16 of `count` little-endian f32 from `at` to `out`: each times 65536, rounded half to even. Returns how many precede
+ * the first that is not within VALUE_MIN and VALUE_MAX.
+ */
+export function readFloats(at: usize, count: u32, out: usize): u32 {
+  const lows = f64x2.splat(VALUE_MIN);
+  const highs = f64x2.splat(VALUE_MAX);
+  const one = f64x2.splat(f64(FIXED_ONE));
+  let read: u32 = 0;
+  for (; read + 2 <= count; read += 2) {
+    const values = f64x2.promote_low_f32x4(v128.load64_zero(at));
+    const inRange = v128.and(f64x2.ge(values, lows), f64x2.le(values, highs));
+    if (!i64x2.all_true(inRange)) break;
+    v128.store64_lane(out, i32x4.trunc_sat_f64x2_s_zero(f64x2.nearest(f64x2.mul(values, one))), 0);
+    at += 8;
+    out += 8;
+  }
+  for (; read < count; read++) {
+    const value = f64(load<f32>(at));
+    if (!(value >= VALUE_MIN && value <= VALUE_MAX)) break;
+    store<i32>(out, i32(nearest(value * f64(FIXED_ONE))));
+    at += 4;
+    out += 4;
+  }
+  return read;
 }
 
 /**

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import type { BodyBounds } from '../../../../coordinator/body/bounds.js';
 import { type BodyKind, prepareBody } from '../../../../coordinator/body/kinds.js';
 import { type BodyParts, takeVectors } from '../../../../coordinator/body/takenVectors.js';
-import { readVector, readVectors } from '../../../../coordinator/body/vectorText.js';
+import { readFloats, readVector, readVectors } from '../../../../coordinator/body/vectorText.js';
 import type { VouchError } from '../../../../shared/errors/errors.js';
-import { quantise } from '../../../../shared/fixedPoint.js';
-import { VALUE_MAX, VALUE_MIN } from '../../../../shared/limits.js';
+import { fixedOf, quantise } from '../../../../shared/fixedPoint.js';
+import { DIMENSION_MAX, VALUE_MAX, VALUE_MIN } from '../../../../shared/limits.js';
 import { testSeed } from '../../../support/model/random.js';
 import { componentsOf } from '../../../support/rigs/fakeBackend.js';
 
@@ -275,5 +275,39 @@ describe('bodies with vectors', () => {
       '{"like":1}',
     ])
       expect(taken(other, 'query'), other).to.equal(undefined);
+  });
+});
+
+describe('float32 components', () => {
+  const bytesOf = (floats: Float32Array): Uint8Array => new Uint8Array(floats.buffer);
+
+  it('are the nearest fixed-point numbers, whatever their bits', () => {
+    const bits = fc.oneof(
+      fc.integer(),
+      fc.float({ min: -2, max: 2, noNaN: true }).map((value) => new Int32Array(Float32Array.of(value).buffer)[0]!),
+      fc
+        .integer({ min: -(2 ** 23), max: 2 ** 23 })
+        .map((n) => new Int32Array(Float32Array.of((n + 0.5) / 65_536).buffer)[0]!),
+    );
+    check(
+      fc.property(fc.array(bits, { maxLength: 40 }), fc.nat(5), (all, offset) => {
+        const floats = new Float32Array(Int32Array.from(all).buffer);
+        const target = new Int32Array(offset + floats.length);
+        const outside = floats.findIndex((value) => !(value >= VALUE_MIN && value <= VALUE_MAX));
+        expect(readFloats(bytesOf(floats), target, offset)).to.equal(outside < 0 ? floats.length : outside);
+        if (outside >= 0) return;
+        expect([...target.subarray(offset)]).to.deep.equal([...Int32Array.from(floats, fixedOf)]);
+      }),
+      1_000,
+    );
+  });
+
+  it('are read in vectors of the largest dimension', () => {
+    const floats = Float32Array.from({ length: DIMENSION_MAX }, (_, i) => i / 7 - 2_000);
+    const target = new Int32Array(DIMENSION_MAX);
+    expect(readFloats(bytesOf(floats), target, 0)).to.equal(DIMENSION_MAX);
+    expect(target.every((component, i) => component === fixedOf(floats[i]!))).to.equal(true);
+    floats[20_001] = Number.NaN;
+    expect(readFloats(bytesOf(floats), target, 0)).to.equal(20_001);
   });
 });
