@@ -15,6 +15,11 @@ export class Interrupted extends Error {}
 const children = new Set();
 let firstAtMs;
 
+const interruption = new AbortController();
+
+/** Aborted at the first signal. */
+export const interruptSignal = interruption.signal;
+
 export const isInterrupted = () => firstAtMs !== undefined;
 
 /** Registers a child process that must not outlive set-up. */
@@ -40,6 +45,7 @@ function onSignal() {
   const isFirst = firstAtMs === undefined;
   if (!isFirst && Date.now() - firstAtMs <= SAME_SIGNAL_MS) return;
   firstAtMs ??= Date.now();
+  interruption.abort();
   if (!isFirst || children.size === 0) process.exit(EXIT_INTERRUPTED);
   for (const child of children) child.kill('SIGKILL');
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { esbuild } from './build.mjs';
 import { SetupError } from './command.mjs';
+import { Interrupted, interruptSignal } from './interrupt.mjs';
 import { step } from './steps.mjs';
 
 export async function ensureNatsServer(root) {
@@ -13,6 +14,7 @@ export async function ensureNatsServer(root) {
   let shown;
   const found = findNatsServer({
     cacheDir: join(root, '.cache', 'nats'),
+    signal: interruptSignal,
     onFetch: (from) => {
       shown ??= step('nats-server', `fetching it (${from})`, async () => `${(await found).version} fetched`);
     },
@@ -20,6 +22,7 @@ export async function ensureNatsServer(root) {
   try {
     await found;
   } catch (error) {
+    if (interruptSignal.aborted) throw new Interrupted('nats-server was not fetched');
     // A configuration file may name servers; if not, the command itself reports this error.
     if (!VOUCH_CONFIG) throw new SetupError(error.message);
   } finally {

@@ -27,6 +27,7 @@ import { LOG_START } from '../../shared/log/eventLog.js';
 import { eventually, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { NatsServer } from '../support/launch/natsProcess.js';
+import { isAlive } from '../support/launch/process.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { skip } from '../support/skip.js';
 
@@ -66,10 +67,14 @@ describe('nats-server', () => {
 
     it('refuses the file in VOUCH_NATS_SERVER if it is not a server, or too old', async () => {
       const missing = await rejection(find({ env: { VOUCH_NATS_SERVER: '/nowhere/nats-server' } }));
-      expect(missing.message).to.contain('VOUCH_NATS_SERVER is /nowhere/nats-server');
+      const remedy = `name one of version 2.12.0 or newer, or unset it: ${RELEASE} is then fetched`;
+      expect(missing.message).to.equal(
+        `VOUCH_NATS_SERVER is /nowhere/nats-server, which is not a nats-server that runs on this machine; ${remedy}`,
+      );
       await pretend(join(folder, 'old'), '2.11.11');
-      const old = await rejection(find({ env: { VOUCH_NATS_SERVER: join(folder, 'old') } }));
-      expect(old.message).to.equal('VOUCH_NATS_SERVER is nats-server 2.11.11; allowed is 2.12.0 or newer');
+      const path = join(folder, 'old');
+      const old = await rejection(find({ env: { VOUCH_NATS_SERVER: path } }));
+      expect(old.message).to.equal(`VOUCH_NATS_SERVER is ${path}, which is nats-server 2.11.11; ${remedy}`);
     });
 
     it('takes a server on PATH, and without one a server fetched earlier', async function () {
@@ -111,7 +116,7 @@ describe('nats-server', () => {
     it('lists the attempts and what to do if no server can be found', async function () {
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       const { message } = await rejection(find({}));
-      expect(message).to.contain('a source: it is closed');
+      expect(message.split('\n').slice(1)).to.deep.equal(['  a source: it is closed']);
       expect(message).to.contain('https://nats.io/download').and.contain('VOUCH_NATS_SERVER').and.contain('standalone');
     });
   });
@@ -163,18 +168,44 @@ describe('nats-server', () => {
     });
   });
 
-  it('is not compiled by Go if the module proxy does not answer', async () => {
-    await writeFile(join(folder, 'go'), '#!/bin/sh\nexec sleep 60\n');
-    await chmod(join(folder, 'go'), 0o755);
-    const before = process.env.PATH;
-    process.env.PATH = `${folder}:${before}`;
-    try {
+  describe('compiled by Go', () => {
+    const { PATH } = process.env;
+    /** The program writes its process id to `pid`, and never ends. */
+    beforeEach(async () => {
+      await writeFile(join(folder, 'go'), `#!/bin/sh\necho $$ > ${join(folder, 'pid')}\nexec sleep 60\n`);
+      await chmod(join(folder, 'go'), 0o755);
+      process.env.PATH = `${folder}:${PATH}`;
+    });
+    afterEach(() => {
+      process.env.PATH = PATH;
+    });
+
+    it('is not made if the module proxy does not answer', async () => {
       let hasStarted = false;
       await rejection(goToolchain.fetch(folder, () => (hasStarted = true)));
       expect(hasStarted).to.equal(false);
-    } finally {
-      process.env.PATH = before;
-    }
+    });
+
+    it('is cancelled by its signal, without a process or a further source', async function () {
+      if (await findNatsServer({ env: {}, cacheDir: folder, sources: [] }).catch(() => undefined))
+        skip(this, INSTALLED);
+      const cancel = new AbortController();
+      const asked: string[] = [];
+      const next: ServerSource = {
+        name: 'next',
+        path: () => undefined,
+        fetch: async () => `${asked.push('next')}`,
+      };
+      const options = { env: {}, cacheDir: folder, sources: [goToolchain, next], signal: cancel.signal };
+      const found = rejection(findNatsServer(options));
+      const pid = async () => Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '0'));
+      await eventually('Go runs', async () => (await pid()) > 0);
+      cancel.abort();
+      expect((await found).name).to.equal('AbortError');
+      const started = await pid();
+      await eventually('Go has ended', () => !isAlive(started));
+      expect(asked).to.deep.equal([]);
+    });
   });
 
   it('is fetched in the pinned version from each reachable source', async function () {

@@ -6,7 +6,7 @@ import { messageOf } from '../../../shared/errors/errors.js';
 import { OLDEST_NATS_VERSION } from '../../../shared/nats/serverVersion.js';
 import { commandText } from '../../../shared/process/commandText.js';
 import { inspectBinary, isUsable, type NatsBinary } from './binary.js';
-import { SERVER_SOURCES, type ServerSource } from './sources.js';
+import { RELEASE, SERVER_SOURCES, type ServerSource } from './sources.js';
 
 export interface FindOptions {
   readonly env?: NodeJS.ProcessEnv;
@@ -15,6 +15,8 @@ export interface FindOptions {
   /** Called before a download. */
   readonly onFetch?: (from: string) => void;
   readonly sources?: readonly ServerSource[];
+  /** Ends the search when aborted. */
+  readonly signal?: AbortSignal;
 }
 
 // Four folders up: this runs as dist/scripts/local/natsServer/find.js.
@@ -22,9 +24,9 @@ const CACHE = fileURLToPath(new URL('../../../../.cache/nats', import.meta.url))
 /** Folders that are searched even if they are not on PATH. */
 const USUAL_FOLDERS = ['/usr/local/bin', '/usr/local/sbin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'];
 
-/** Finds a server. Throws an Error that lists the attempts and says what to do. */
+/** Finds a server. Throws an Error that says what to do and lists the attempts, one a line. */
 export async function findNatsServer(options: FindOptions = {}): Promise<NatsBinary> {
-  const { env = process.env, cacheDir = CACHE, sources = SERVER_SOURCES, onFetch } = options;
+  const { env = process.env, cacheDir = CACHE, sources = SERVER_SOURCES, onFetch, signal } = options;
   if (env.VOUCH_NATS_SERVER) return named(env.VOUCH_NATS_SERVER);
   const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS];
   const fetched = sources.flatMap((source) => source.path(cacheDir) ?? []);
@@ -36,27 +38,33 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
   }
   for (const source of sources) {
     try {
-      const found = await serverAt(await source.fetch(cacheDir, () => onFetch?.(source.name)));
+      const found = await serverAt(await source.fetch(cacheDir, () => onFetch?.(source.name), signal));
       if (found && isUsable(found)) return found;
       reasons.push(
         `${source.name}: ${found ? `its version ${found.version} is too old` : 'the fetched program does not run here'}`,
       );
     } catch (error) {
+      signal?.throwIfAborted();
       reasons.push(`${source.name}: ${messageOf(error)}`);
     }
   }
   throw new Error(
-    `nats-server was not found and could not be fetched (${reasons.join('; ')}). Install nats-server ` +
-      `${OLDEST_NATS_VERSION} or newer from https://nats.io/download, or set VOUCH_NATS_SERVER to one, or VOUCH_NATS_URL ` +
-      `to a running one; ${commandText('standalone')} needs none`,
+    [
+      `nats-server was not found and could not be fetched. Install nats-server ${OLDEST_NATS_VERSION} or newer from ` +
+        'https://nats.io/download, or set VOUCH_NATS_SERVER to one, or VOUCH_NATS_URL to a running one; ' +
+        `${commandText('standalone')} needs none`,
+      ...reasons,
+    ].join('\n  '),
   );
 }
 
 async function named(path: string): Promise<NatsBinary> {
   const found = await inspectBinary(resolve(path));
-  if (!found) throw new Error(`VOUCH_NATS_SERVER is ${path}, which is not a nats-server that runs on this machine`);
+  const remedy = `name one of version ${OLDEST_NATS_VERSION} or newer, or unset it: ${RELEASE} is then fetched`;
+  if (!found)
+    throw new Error(`VOUCH_NATS_SERVER is ${path}, which is not a nats-server that runs on this machine; ${remedy}`);
   if (!isUsable(found))
-    throw new Error(`VOUCH_NATS_SERVER is nats-server ${found.version}; allowed is ${OLDEST_NATS_VERSION} or newer`);
+    throw new Error(`VOUCH_NATS_SERVER is ${path}, which is nats-server ${found.version}; ${remedy}`);
   return found;
 }
 

