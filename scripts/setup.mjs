@@ -49,7 +49,7 @@ function assertNode() {
 
 async function main([name = 'setup', ...args]) {
   const command = COMMANDS[name];
-  if (!command) throw new SetupError(`The command ${name} is unknown; known are ${Object.keys(COMMANDS).join(', ')}.`);
+  if (!command) throw new UsageError(`The command ${name} is unknown; known are ${Object.keys(COMMANDS).join(', ')}.`);
   assertNode();
   const isHelp = asksForHelp(args);
   if (command.usage !== undefined) {

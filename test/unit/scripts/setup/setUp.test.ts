@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually } from '../../../support/expectations.js';
 import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
+import { ROOT } from '../../../support/sourceTree.js';
 
 const module = (name: string): string => new URL(`../../../../../scripts/setup/${name}.mjs`, import.meta.url).href;
 
@@ -60,6 +61,12 @@ describe('set-up', () => {
     await setUp.waitForLine(/^waits/);
     setUp.signal('SIGTERM');
     expect(await setUp.waitForEnd()).to.deep.equal({ code: 130, signal: null });
+  });
+
+  it('answers an unknown command with the known ones, as wrong arguments', async () => {
+    const setUp = launch(process.execPath, [join(ROOT, 'scripts', 'setup.mjs'), 'strat'], { cwd: folder });
+    expect(await setUp.waitForEnd()).to.deep.equal({ code: 2, signal: null });
+    expect(setUp.output).to.contain('The command strat is unknown; known are install, build');
   });
 
   it('leaves signals to the command that runs after it', async () => {
