@@ -5,7 +5,16 @@
 // Covers: scripts/local/supervisor/standaloneService.ts, scripts/local/supervisor/watchdog.ts
 // Covers: scripts/local/supervisor/welcome.ts, scripts/standalone.ts, scripts/start.ts, shared/logger.ts
 /** The commands of users, `npm start` and its like, as real processes. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -250,6 +259,14 @@ describe('npm start', () => {
         expect(existsSync(join(folder, 'outer')), 'the folder above the data folder').to.equal(false);
         for (const unwritable of [join(folder, 'file', 'data'), join(folder, 'file', 'data', 'inner')])
           expect(await refusal(mode, { VOUCH_DATA_DIR: unwritable })).to.match(/cannot be written .*VOUCH_DATA_DIR/);
+        const partly = join(folder, `partly-${mode}`);
+        mkdirSync(partly);
+        writeFileSync(join(partly, mode === 'cluster' ? 'nats' : 'registry'), '');
+        const process = run(mode, { VOUCH_DATA_DIR: partly });
+        expect((await process.waitForEnd()).code).to.equal(1);
+        expect(process.lines.at(-1)).to.match(
+          /^✘ start +a part of the path .*partly.* is a file: name a folder there$/,
+        );
         expect(await refusal(mode, { VOUCH_HOST: '203.0.113.1', VOUCH_INSECURE_HTTP: 'true' })).to.match(
           /not an address of this machine; set VOUCH_HOST/,
         );

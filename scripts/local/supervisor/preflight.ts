@@ -51,7 +51,8 @@ export async function assertWritable(folder: string): Promise<void> {
 function writeRefusal(error: unknown): readonly [cause: string, remedy: string] {
   const code = codeOf(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') return ['its disk is full', 'make room'];
-  return [code === 'ENOTDIR' ? 'a part of its path is a file' : messageOf(error), 'make it writable'];
+  if (code === 'ENOTDIR') return ['a part of its path is a file', 'name a folder there'];
+  return [code === 'EACCES' || code === 'EPERM' ? 'this user may not' : messageOf(error), 'make it writable'];
 }
 
 /** The folder that each mode makes and the other does not, and the command of that mode. */

@@ -5,6 +5,7 @@ import type { Config } from '../../../config/config.js';
 import { strayWarnings } from '../../../config/load.js';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { deleteEmptyDirectory, ifThere, isThere } from '../../../shared/files/durable.js';
+import { fileMessage } from '../../../shared/files/fileErrors.js';
 import { releaseMemoryAtRest } from '../../../shared/process/memoryAtRest.js';
 import { isDefect } from '../../terminal/commandLine.js';
 import { say } from '../../terminal/line.js';
@@ -58,7 +59,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
   } catch (error) {
     if (interrupted.signal.aborted) return;
     show?.end();
-    say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
+    say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : (fileMessage(error) ?? messageOf(error)));
     await service.stop();
     // An error is ignored, since the data folder itself may have failed.
     await deleteEmptyTree(made).catch(() => {});
