@@ -29,8 +29,9 @@ export function Readers({ service, collection }: Props) {
         Every read of this collection is an entry of its access log
         {info.value.audit_reads === 'full' && ', with its request'}.
         {days !== undefined && ` Entries are kept for ${counted(days, 'day')}.`}
+        {!service.isAdmin && ' A key with the scope admin sees them.'}
       </p>
-      <Entries service={service} collection={collection} />
+      {service.isAdmin && <Entries service={service} collection={collection} />}
     </>
   );
 }
@@ -45,8 +46,8 @@ function Entries({ service, collection }: Props) {
       const first = removed?.entries ?? 0;
       const end = Math.max(first, size - older);
       const after = Math.max(first, end - PAGE_ENTRIES);
-      const { entries } = await ask(after, Math.max(1, end - after), signal);
-      return { entries: end === first ? [] : [...entries].reverse(), size, first, after };
+      const entries = await entriesUpTo(end, after, (next) => ask(next, end - next, signal));
+      return { entries: entries.reverse(), size, first, after };
     },
     [collection, older],
   );
@@ -88,6 +89,21 @@ function Entries({ service, collection }: Props) {
       )}
     </Shown>
   );
+}
+
+/** The entries after `after` up to `end`. A page with long requests has fewer entries than asked for. */
+async function entriesUpTo(
+  end: number,
+  after: number,
+  ask: (after: number) => Promise<AccessResponse>,
+): Promise<AccessEntry[]> {
+  const entries: AccessEntry[] = [];
+  for (let last: number | undefined = after; last !== undefined && last < end; ) {
+    const page = await ask(last);
+    entries.push(...page.entries);
+    last = page.next;
+  }
+  return entries;
 }
 
 function Asked({ entry: { kind, status, request, body } }: { readonly entry: AccessEntry }) {

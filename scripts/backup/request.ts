@@ -1,18 +1,16 @@
 /** Reads the command lines of export and import. */
-import { namedService, pathOf } from '../service/target.js';
+import { namedService, pathOf, SERVICE_OPTIONS } from '../service/target.js';
 import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 
-export const EXPORT_USAGE = `${commandText('export', '--collection <name> --out <file> [--url <address>] [--key <API key>]')}
-${commandText('export', '--collection <name> --access --out <file> [--url <address>] [--key <API key>]')}
-${commandText('export', '--collection <name> --to hnswlib <folder> [--url <address>] [--key <API key>]')}
+const SERVICE = '[--on-behalf-of <name>] [--url <address>] [--key <API key>]';
+export const EXPORT_USAGE = `${commandText('export', `--collection <name> --out <file> ${SERVICE}`)}
+${commandText('export', `--collection <name> --access --out <file> ${SERVICE}`)}
+${commandText('export', `--collection <name> --to hnswlib <folder> ${SERVICE}`)}
 
 --out writes the collection's log, to verify and to import; with --access its access log, which a key of scope admin reads.
 --to hnswlib writes its live records into a new folder, which
 HNSWLib of LangChain.js loads.`;
-export const IMPORT_USAGE = commandText(
-  'import',
-  '--file <file> [--collection <new name>] [--url <address>] [--key <API key>]',
-);
+export const IMPORT_USAGE = commandText('import', `--file <file> [--collection <new name>] ${SERVICE}`);
 
 const TEXT = { type: 'string' } as const;
 
@@ -23,14 +21,14 @@ type ExportTarget = { readonly kind: 'log' | 'access' | typeof HNSWLIB; readonly
 
 /** Throws UsageError. */
 export function parseExport(args: readonly string[]) {
-  const options = { collection: TEXT, out: TEXT, to: TEXT, url: TEXT, key: TEXT, access: { type: 'boolean' } } as const;
+  const options = { collection: TEXT, out: TEXT, to: TEXT, access: { type: 'boolean' }, ...SERVICE_OPTIONS } as const;
   const { values, positionals } = parseFlags({ args: [...args], options, allowPositionals: true });
-  const { collection, out, to, url, key, access: isAccess = false } = values;
+  const { collection, out, to, access: isAccess = false } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: which collection?');
   if (isAccess && to !== undefined) throw new UsageError('--access goes without --to');
   const kind = isAccess ? 'access' : 'log';
   const target = to === undefined ? logTarget(kind, out, positionals) : storeTarget(to, out, positionals);
-  return { collection, target, ...namedService(url, key) };
+  return { collection, target, ...namedService(values) };
 }
 
 function logTarget(kind: 'log' | 'access', out: string | undefined, [extra]: readonly string[]): ExportTarget {
@@ -49,8 +47,8 @@ function storeTarget(to: string, out: string | undefined, [folder, extra]: reado
 
 /** Throws UsageError. `collection`: the new name; undefined: the old one. */
 export function parseImport(args: readonly string[]) {
-  const options = { collection: TEXT, file: TEXT, url: TEXT, key: TEXT };
-  const { collection, file, url, key } = parseFlags({ args: [...args], options }).values;
+  const options = { collection: TEXT, file: TEXT, ...SERVICE_OPTIONS } as const;
+  const { collection, file, ...service } = parseFlags({ args: [...args], options }).values;
   if (file === undefined) throw new UsageError('--file is missing: from which export?');
-  return { collection, file: pathOf(file), ...namedService(url, key) };
+  return { collection, file: pathOf(file), ...namedService(service) };
 }

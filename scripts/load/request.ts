@@ -3,7 +3,7 @@
 import { ACCESS_RETENTION_DAYS_MAX, TTL_SECS_MAX } from '../../shared/limits.js';
 import { isLanguage, LANGUAGES, type Language } from '../../shared/model/textLanguage.js';
 import { isSpace, SPACES, type Space } from '../hnswlib/store.js';
-import { namedService, pathOf } from '../service/target.js';
+import { namedService, pathOf, SERVICE_OPTIONS } from '../service/target.js';
 import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 import { FORMATS, type Format, formatOf } from './formats/open.js';
 import type { Columns } from './row.js';
@@ -45,6 +45,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
   --source NAME       the collection or table to read; --source-key KEY where its service asks for one
   --space SPACE       l2, ip or cosine: how an index file of hnswlib compares
+  --on-behalf-of NAME for whom the rows are loaded, best a pseudonym: the actor of every event has it
   --url URL, --key K  the service (default: the one on the data folder) and its API key (or VOUCH_KEY)
 
 A field may reach into objects: embedding.data.0. A load that is broken off and started again inserts nothing twice.`;
@@ -81,7 +82,7 @@ const OPTIONS = {
     'key-id': TEXT,
     erasable: SWITCH,
   },
-  ...{ url: TEXT, key: TEXT },
+  ...SERVICE_OPTIONS,
 } as const;
 
 /** The source of rows. `path` undefined: standard input. */
@@ -167,7 +168,7 @@ export function parseLoad(args: readonly string[]): LoadRequest {
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
-    ...{ again: values.again === true, service: namedService(values.url, values.key) },
+    ...{ again: values.again === true, service: namedService(values) },
   };
 }
 

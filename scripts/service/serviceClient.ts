@@ -65,8 +65,11 @@ export class ServiceClient {
    * reach.
    */
   async send(method: 'GET' | 'POST', path: string, body?: object): Promise<Buffer> {
-    const { url, key } = this.target;
-    const headers = { authorization: `Bearer ${key}` };
+    const { url, key, onBehalfOf } = this.target;
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(onBehalfOf !== undefined && { 'vouch-on-behalf-of': onBehalfOf }),
+    };
     const request = body === undefined ? { method, headers } : { method, ...withBody(headers, body) };
     const { outageMs, limitedMs } = this.patience;
     const startMs = systemClock.monotonicMs();

@@ -12,6 +12,7 @@ import {
   verifyLoggedAccess,
 } from '../../verifier/index.js';
 import { type CatalogItem, choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
+import { UsageError } from '../terminal/commandLine.js';
 import { counted, grouped } from '../terminal/line.js';
 import { assertNoOtherFile, callersPath, opened, readJson, readPolicy } from './files.js';
 import { titleOf } from './names.js';
@@ -27,6 +28,9 @@ interface AccessSource {
 
 export async function checkAccess(request: FileRequest): Promise<Verdict> {
   const { file, checkpoints } = request;
+  const found = await stat(callersPath(file)).catch(() => undefined);
+  const isFolder = found?.isDirectory() === true;
+  if (file === '-' || found !== undefined) assertCompared(request, isFolder);
   const policy = request.policy === undefined ? undefined : await readPolicy(request.policy);
   const heads: AccessHead[] = [];
   for (const name of checkpoints) {
@@ -40,10 +44,8 @@ export async function checkAccess(request: FileRequest): Promise<Verdict> {
       `${log.origin} has ${counted(entry.size, 'entry', 'entries')} of collection ${entry.collectionId}`,
     );
   }
-  const found = await stat(callersPath(file)).catch(() => undefined);
   await assertNoOtherFile('access', file);
-  if (found?.isDirectory() !== true)
-    return checkOne({ frames: copiedFrames(chunksOf(file)), collectionId: undefined, name: file }, heads);
+  if (!isFolder) return checkOne({ frames: copiedFrames(chunksOf(file)), collectionId: undefined, name: file }, heads);
   const dataDir = callersPath(file);
   const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
   const verdicts: Verdict[] = [];
@@ -63,6 +65,16 @@ export async function checkAccess(request: FileRequest): Promise<Verdict> {
   if (verdicts.length === 0)
     for (const item of absent) print('warning', 'no access log', `${titleOf(item)}: its reads are not audited`);
   return worst(verdicts);
+}
+
+/** Throws UsageError if an option would not be checked against anything, or checkpoints against logs of several collections. */
+function assertCompared({ checkpoints, collection, project }: FileRequest, isFolder: boolean): void {
+  if (!isFolder && (collection !== undefined || project !== undefined))
+    throw new UsageError(
+      'a copy of an access log does not name its collection: --collection and --project are for a folder',
+    );
+  if (isFolder && collection === undefined && checkpoints.length > 0)
+    throw new UsageError('--checkpoint is about one collection: name it with --collection');
 }
 
 async function checkOne({ frames, collectionId, name }: AccessSource, heads: readonly AccessHead[]): Promise<Verdict> {

@@ -121,15 +121,15 @@ export class ClusterConnection {
       withinMs: options.connectWithinMs,
       isWaiting: (error) => !(error instanceof LoginRefused),
     });
-    if (nc.info?.jetstream !== true) {
+    // A closed connection has no `info`.
+    const { jetstream, version } = nc.info!;
+    if (jetstream !== true) {
       await nc.close();
       throw unavailable('the NATS server runs without JetStream; start it with JetStream enabled (nats-server -js)');
     }
-    if (!isRecentEnough(nc.info.version)) {
+    if (!isRecentEnough(version)) {
       await nc.close();
-      throw unavailable(
-        `the NATS server at ${servers} is ${nc.info.version}; replace it by ${OLDEST_NATS_VERSION} or newer`,
-      );
+      throw unavailable(`the NATS server at ${servers} is ${version}; replace it by ${OLDEST_NATS_VERSION} or newer`);
     }
     try {
       const api = await apiOf(nc);

@@ -80,6 +80,16 @@ for (const viewport of VIEWPORTS) {
         expect(await offered()).to.deep.equal([]);
       }));
 
+    it('a read_only key asks for no access log, and the audit says who sees it', async () => {
+      const made = { name: 'watched', dimension: 1, metric: 'squared_l2', audit_reads: true };
+      expect((await project.rw.post('/v1/namespaces', made)).status).to.equal(200);
+      await signedIn(project.ro.key, async (page) => {
+        await openScreen(page, service.url, 'audit/watched');
+        await page.getByText('A key with the scope admin sees them.').waitFor();
+      });
+      expect((await project.admin.delete('/v1/namespaces/watched')).status).to.equal(204);
+    });
+
     it('a wrong key is refused with the reason, and the page names the place of the key file', async () => {
       const page = await newPage(browser, viewport);
       const metrics = (await project.admin.post('/v1/keys', { scope: 'metrics' })).body.key;

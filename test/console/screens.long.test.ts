@@ -142,6 +142,11 @@ for (const viewport of VIEWPORTS)
       expect(await found.innerText()).to.match(/POST \/v1\/search/);
       await found.getByText('Body').click();
       await found.getByText(JSON.stringify(search)).waitFor();
+      const long = { ...search, query_text: 'x'.repeat(60_000) };
+      for (let i = 0; i < 20; i++) await project.ro.post('/v1/search', long);
+      await project.ro.post('/v1/search', search, { 'vouch-on-behalf-of': 'u-18' });
+      await open(`audit/${name}`);
+      await rowsOf(page, 'Reads').filter({ hasText: 'u-18' }).waitFor();
     });
 
     it('each event is one sentence that names each thing once', async () => {

@@ -262,6 +262,14 @@ inBothModes('the access log', (service) => {
       const mistaken = await verify(['access', checkpoint!]);
       expect(mistaken.code).to.equal(2);
       expect(mistaken.text).to.match(/is the head of an access log, not a copy of an access log: .*--checkpoint/);
+      for (const unused of [
+        [copy!, '--collection', 'other'],
+        [copy!, '--project', 'other'],
+        [service.dataDir, '--checkpoint', checkpoint!],
+      ]) {
+        const { code, text } = await verify(['access', ...unused]);
+        expect([code, text]).to.deep.equal([2, text.match(/^✘ verify +.*(--collection|--project).*\n$/)?.[0]]);
+      }
       for (const at of [4, 40, 70, bytes.length - 1])
         expect(
           (await verify(['access', '-'], Buffer.from(bytes.with(at, bytes[at]! ^ 1)))).code,

@@ -1,7 +1,7 @@
 // Covers: scripts/local/natsServer/binary.ts, scripts/local/natsServer/find.ts, scripts/local/natsServer/program.ts
 // Covers: scripts/local/natsServer/serverConfig.ts, scripts/local/natsServer/serverPlan.ts
 // Covers: scripts/local/natsServer/sources.ts, scripts/setup/natsServer.mjs, shared/nats/replicaWarning.ts
-// Covers: shared/nats/serverVersion.ts
+// Covers: shared/nats/natsConnection.ts, shared/nats/serverVersion.ts
 /** Finding, configuring and running nats-server. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -298,6 +298,20 @@ describe('nats-server', () => {
     it('accepts the largest messages that Vouch sends', async () => {
       const { url } = await start({ port: await freePort() });
       expect((await platforms.open(url)).transport.maxPayloadBytes).to.be.greaterThan(16_000_000);
+    });
+
+    it('is refused by its version if it is too old', async () => {
+      const info = { server_id: 'old', version: '2.9.10', jetstream: true, headers: true, max_payload: 1_048_576 };
+      const old = createTcpServer((socket) => {
+        socket.write(`INFO ${JSON.stringify(info)}\r\n`);
+        socket.on('data', (sent) => sent.includes('PING') && socket.write('PONG\r\n')).on('error', () => {});
+      });
+      const port = await new Promise<number>((resolve) => {
+        old.listen(0, '127.0.0.1', () => resolve((old.address() as AddressInfo).port));
+      });
+      const error = await rejection(platforms.open(`nats://127.0.0.1:${port}`));
+      old.close();
+      expect(error.message).to.equal(`the NATS server at 127.0.0.1:${port} is 2.9.10; replace it by 2.12.0 or newer`);
     });
 
     it('reports that its port is in use', async () => {

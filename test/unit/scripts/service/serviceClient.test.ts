@@ -2,10 +2,42 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { DURATION_MAX_MS } from '../../../../config/config.js';
+import { loadConfig } from '../../../../config/load.js';
+import { parseImport } from '../../../../scripts/backup/request.js';
+import { parseMcp } from '../../../../scripts/mcp/request.js';
 import { retryAfterMs, ServiceClient } from '../../../../scripts/service/serviceClient.js';
+import { findTarget } from '../../../../scripts/service/target.js';
 import { rejection } from '../../../support/expectations.js';
 
 const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT';
+
+describe('the flag --on-behalf-of of a command', () => {
+  it('is sent as Vouch-On-Behalf-Of with each request, and without it none is sent', async () => {
+    const sent: unknown[] = [];
+    const server = createServer(({ headers }, response) => {
+      sent.push(headers['vouch-on-behalf-of']);
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const flags = ['--url', url, '--key', 'k'];
+    for (const more of [['--on-behalf-of', 'u-17'], []]) {
+      const { service } = parseMcp([...flags, ...more]);
+      const client = new ServiceClient(await findTarget(service, loadConfig({})));
+      await client.ask('GET', '/');
+      await client.ask('POST', '/', {});
+    }
+    server.close();
+    expect(sent).to.deep.equal(['u-17', 'u-17', undefined, undefined]);
+  });
+
+  it('takes 1 to 128 visible ASCII characters', () => {
+    const given = (name: string) => parseImport(['--file', 'f', '--on-behalf-of', name]).onBehalfOf;
+    for (const name of ['~', 'x'.repeat(128)]) expect(given(name)).to.equal(name);
+    for (const name of [' ', 'a b', 'é', 'x'.repeat(129)])
+      expect(() => given(name), name).to.throw('--on-behalf-of takes 1 to 128 visible ASCII characters');
+  });
+});
 
 describe('the wait for a Retry-After header in a command', () => {
   it('is the number of seconds in the header', () => {
