@@ -11,6 +11,7 @@ import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { unpack } from '../../shared/protocol/wire.js';
 import type { KeyCollections } from '../../shared/registry/keyCollections.js';
+import { AnswerLost } from '../../shared/transport/transportErrors.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 import type { AccessEntries } from './accessEntries.js';
@@ -143,7 +144,9 @@ export class RequestAudit {
     const { requestId } = this.request.actor;
     const envelope = { requestId: requestId ?? '', deadlineMs: clock.nowMs() + config.limits.deadlineMs };
     await accessEntries.add(access.collection, entry, envelope).catch((error: unknown) => {
-      throw unavailable(`the read could not be entered into the access log: ${messageOf(error)}`);
+      // A read may be repeated, whether or not it is in the log.
+      const reason = error instanceof AnswerLost ? `${error.reason}; retry shortly` : messageOf(error);
+      throw unavailable(`the read could not be entered into the access log: ${reason}`);
     });
   }
 

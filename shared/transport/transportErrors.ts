@@ -7,7 +7,7 @@ export const speaksAnother = (who: string, theirs: number | string, ours: number
 
 /** The answer can no longer arrive: the request may have had its effect or not. */
 export class AnswerLost extends VouchError {
-  constructor(reason = 'the request or its answer was lost on the way') {
+  constructor(readonly reason = 'the request or its answer was lost on the way') {
     super('unavailable', `${reason}, so its outcome is unknown; check it before you repeat the request`);
     this.name = 'AnswerLost';
   }

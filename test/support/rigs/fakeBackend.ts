@@ -195,9 +195,9 @@ export class FakeBackend implements Backend {
 
   async call<C extends Call>(collection: Collection, call: C, envelope?: Envelope): Promise<ResultOf<C>> {
     this.calls.push(call);
-    if (call.op === 'logAccess') return null as ResultOf<C>;
-    if (this.audited !== undefined) envelope?.onAudited?.(this.audited);
+    if (this.audited !== undefined && call.op !== 'logAccess') envelope?.onAudited?.(this.audited);
     await this.beforeCall(collection, call);
+    if (call.op === 'logAccess') return null as ResultOf<C>;
     const fake = this.#find(collection.project, collection.name);
     return (this.answer(collection, call) ?? this.#answer(fake, call)) as ResultOf<C>;
   }

@@ -1,6 +1,7 @@
 // Covers: coordinator/http/auditing.ts
 import { expect } from 'chai';
 import { DOMAIN, hash, toHex } from '../../../../shared/hashing/hash.js';
+import { AnswerLost } from '../../../../shared/transport/transportErrors.js';
 import type { Client } from '../../../support/launch/client.js';
 import { TestEdge } from '../../../support/rigs/testEdge.js';
 
@@ -37,6 +38,20 @@ describe('the first reads after audit_reads is switched on, which the coordinato
     expect((await client.get('/v1/records/1?collection=c')).status).to.equal(404);
     const [entry] = entries();
     expect(entry).to.include({ status: 404, request_hash: requestHash('GET /v1/records/1?collection=c', '') });
+  });
+
+  it('are 503 that says to repeat them if it is unknown whether their entries are in the log', async () => {
+    edge.backend.beforeCall = async (_, { op }) => {
+      if (op === 'logAccess') throw new AnswerLost('the shard that was asked is gone');
+    };
+    const { status, body } = await client.get('/v1/records/count?collection=c');
+    expect([status, body]).to.deep.equal([
+      503,
+      {
+        error: 'the read could not be entered into the access log: the shard that was asked is gone; retry shortly',
+        code: 'unavailable',
+      },
+    ]);
   });
 
   it('have no hash if their body has more than 64 KiB', async () => {
