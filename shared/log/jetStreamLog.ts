@@ -4,7 +4,6 @@
  * logs of older servers, superseded frames (see `supersededFrames.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JetStreamPublishOptions } from 'nats';
 import { refusal, unavailable } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE } from '../nats/natsDelivery.js';
@@ -80,8 +79,7 @@ export class JetStreamLog implements EventLog {
       if (leftMs <= 0 || this.#over)
         throw unavailable('the log did not confirm the commit in time; its outcome is unknown');
       try {
-        const expect = { lastSubjectSequence: before };
-        return await this.#store(frame, { expect, timeout: Math.min(leftMs, TRY_MS) });
+        return await this.#store(frame, Math.min(leftMs, TRY_MS), before);
       } catch (error) {
         if (error instanceof NoJetStream) await this.#assertStream();
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) {
@@ -212,7 +210,7 @@ export class JetStreamLog implements EventLog {
   async #publishBarrier(end: Barrier): Promise<Position> {
     for (let left = BARRIER_TRIES; ; left--) {
       try {
-        return await this.#store(writeBarrier(end), { timeout: TRY_MS });
+        return await this.#store(writeBarrier(end), TRY_MS);
       } catch (error) {
         if (left === 1 || this.#over || !isRetryable(error)) throw error;
         await delay(RETRY_MS.write);
@@ -220,12 +218,11 @@ export class JetStreamLog implements EventLog {
     }
   }
 
-  async #store(message: Uint8Array, options: Partial<JetStreamPublishOptions>): Promise<Position> {
-    const { connection } = this;
-    const { subject } = this.at;
-    const { seq } = await connection.call(() => connection.js.publish(subject, message, options));
+  /** `after`: the position of the last message; absent: any. */
+  async #store(message: Uint8Array, withinMs: number, after?: Position): Promise<Position> {
+    const position = await this.connection.streams.publish(this.at.subject, message, { withinMs, after });
     this.added++;
-    return seq;
+    return position;
   }
 
   /** The first frame after the message at `before`, and the last barrier between them; `before` without a barrier. */

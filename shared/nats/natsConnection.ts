@@ -32,6 +32,7 @@ import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats, isNatsError } from './natsError.js';
 import { type LoginOptions, loginOptions, type NatsLogin, NO_LOGIN } from './natsLogin.js';
 import { isRecentEnough, OLDEST_NATS_VERSION } from './serverVersion.js';
+import { StreamPublisher } from './streamPublisher.js';
 
 interface ConnectionOptions extends Partial<NatsLogin> {
   /** Null: the local server at its usual port. */
@@ -79,6 +80,7 @@ type Reject = (error: VouchError) => void;
 
 export class ClusterConnection {
   readonly js: JetStreamClient;
+  readonly streams = new StreamPublisher(this);
   /** Prefix of the subjects of JetStream's API. */
   readonly api: string;
   /** Prefix of writes to a key-value bucket, before `$KV`. */

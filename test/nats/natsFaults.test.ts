@@ -1,5 +1,5 @@
 // Covers: shared/nats/natsConnection.ts, shared/nats/natsDelivery.ts, shared/nats/natsError.ts
-// Covers: shared/transport/askingAfter.ts
+// Covers: shared/transport/askingAfter.ts, shared/nats/streamPublisher.ts
 /** The cluster platform while connections break and nats-server is killed. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../shared/bucket/bucket.js';
