@@ -52,17 +52,18 @@ async function openIndex(path: string, space: Space | undefined): Promise<Opened
 }
 
 async function openStore(folder: string, given: Space | undefined): Promise<Opened> {
+  const path = join(folder, STORE_FILES.index);
+  const lacks = (file: string, remedy = ''): Error =>
+    new Error(`${folder} is not a store of LangChain.js: it has no ${file}${remedy}`);
+  if ((await ifThere(stat(path))) === undefined) throw lacks(STORE_FILES.index);
   const contentOf = async (file: string): Promise<Buffer> => {
     const bytes = await ifThere(readFile(join(folder, file)));
-    if (bytes === undefined) throw new Error(`${folder} is not a store of LangChain.js: it has no ${file}`);
+    if (bytes === undefined) throw lacks(file, `; to load its vectors alone, name ${path} and its --space`);
     return bytes;
   };
   const { space, numDimensions } = argsIn(await contentOf(STORE_FILES.args));
   if (given !== undefined && given !== space)
     throw new Error(`--space is ${given}, and ${STORE_FILES.args} says ${space}`);
-  const path = join(folder, STORE_FILES.index);
-  if ((await ifThere(stat(path))) === undefined)
-    throw new Error(`${folder} is not a store of LangChain.js: it has no ${STORE_FILES.index}`);
   const facts = await indexFacts(path, STORE_FILES.index);
   if (facts.dimension !== numDimensions)
     throw new Error(

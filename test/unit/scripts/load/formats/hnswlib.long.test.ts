@@ -212,9 +212,12 @@ describe('a load from hnswlib', () => {
       );
       await refused(
         storeOf(index, undefined, ARGS),
-        /store\d+ is not a store of LangChain\.js: it has no docstore\.json$/,
+        /store\d+ is not a store of LangChain\.js: it has no docstore\.json; to load its vectors alone, name \S+\/hnswlib\.index and its --space$/,
       );
-      await refused(storeOf(index, [], undefined), /store\d+ is not a store of LangChain\.js: it has no args\.json$/);
+      await refused(
+        storeOf(index, [], undefined),
+        /store\d+ is not a store of LangChain\.js: it has no args\.json; to load its vectors alone, name \S+\/hnswlib\.index and its --space$/,
+      );
       await refused(
         storeOf(index, [], { space: 'l1', numDimensions: 1 }),
         /^args\.json does not say the space, one of/,
