@@ -26,12 +26,13 @@ const usage = (): string =>
     '',
     ...Object.entries(COMMANDS).map(([name, does]) => `  ${name.padEnd(12)}${does}`),
     '',
-    `Each command answers --help. Where the package is not installed, vouch is npx with its file: npx ./vouch-${version}.tgz COMMAND.`,
+    `Each command answers --help; vouch --version is the version. Where the package is not installed, vouch is npx with its file: npx ./vouch-${version}.tgz COMMAND.`,
   ].join('\n');
 
 const [command = '--help', ...args] = process.argv.slice(2);
 process.env[PACKAGE_VARIABLE] = '1';
 if (command === '--help' || command === '-h') process.stdout.write(`${usage()}\n`);
+else if (command === '--version') process.stdout.write(`${version}\n`);
 else if (Object.hasOwn(COMMANDS, command)) {
   const program = new URL(`./${command}.js`, import.meta.url);
   process.argv = [process.argv[0]!, fileURLToPath(program), ...args];

@@ -1,7 +1,7 @@
 // Covers: scripts/vouch.ts
 /** The package made by `npm pack`, in an empty folder. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -51,6 +51,12 @@ describe('the package of npm pack', () => {
     const program = launchNode(join(ROOT, 'dist', 'scripts', 'vouch.js'), args, { env });
     return { ...(await program.waitForEnd()), output: program.output };
   };
+
+  it('prints its version', async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const { code, output } = await vouch('--version');
+    expect([code, output]).to.deep.equal([0, version]);
+  });
 
   it('lists its commands, and refuses others', async () => {
     const help = await vouch('--help');
