@@ -69,6 +69,11 @@ class SimulatedSocket extends EventEmitter {
     return this;
   }
 
+  /** Writes of one step arrive together. */
+  cork(): void {}
+
+  uncork(): void {}
+
   write(bytes: Uint8Array | string, done?: (error?: Error) => void): boolean {
     if (this.destroyed) {
       if (done !== undefined) queueMicrotask(() => done(new Error('the socket has been ended')));
