@@ -85,12 +85,9 @@ export function* unpackQueries(words: Int32Array): Generator<CodesQuery> {
   }
 }
 
-/** Returns a bitmap of the eligible slots below `end`. It is empty if all slots are eligible. */
-export function bitmapOf(eligible: SlotSet | undefined, end: number): Uint32Array {
-  const bitmap = new Uint32Array(eligible === undefined ? 0 : Math.ceil(end / 32));
-  eligible?.addTo(bitmap);
-  return bitmap;
-}
+/** Returns a bitmap of the eligible slots, at least one, below `end`. It is empty if all slots are eligible. Do not change it. */
+export const bitmapOf = (eligible: SlotSet | undefined, end: number): Uint32Array =>
+  eligible?.upTo(32 * Math.ceil(end / 32)) ?? new Uint32Array(0);
 
 /** Returns the slots of a bitmap that `bitmapOf` has made. */
 export const slotsIn = (bitmap: Uint32Array): BitSet | undefined =>

@@ -244,7 +244,7 @@ export class Generation {
     const { vectors, rows } = this.parts;
     if (hits.ids.length < Math.min(k, eligible?.count ?? vectors.liveCount)) return true;
     if (found.ids.length >= k) return false;
-    return found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count;
+    return found.ids.length < (eligible?.countShared(rows.covered) ?? rows.covered.count);
   }
 
   #exactIsCheaper(index: Index, k: number, eligible: SlotSet | undefined): boolean {

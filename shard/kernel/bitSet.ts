@@ -39,6 +39,14 @@ export class BitSet {
     return true;
   }
 
+  /** Returns the number of numbers in both. */
+  countShared({ words }: BitSet): number {
+    const own = this.#words;
+    let count = 0;
+    for (let i = Math.min(own.length, words.length) - 1; i >= 0; i--) count += bitCount(own[i]! & words[i]!);
+    return count;
+  }
+
   has(number: number): boolean {
     const at = number >>> 5;
     return at < this.#words.length && ((this.#words[at]! >>> (number & 31)) & 1) === 1;
@@ -105,10 +113,20 @@ export class BitSet {
     return new BitSet(this.#words.slice());
   }
 
-  /** Returns the numbers from `first` to below `first` + `size`, less `first`, as a set of whole pairs of words. */
-  slice(first: number, size: number): BitSet {
+  /** Returns the numbers in ascending order. */
+  toArray(): Uint32Array {
+    const words = this.#words;
+    const numbers = new Uint32Array(this.count);
+    let end = 0;
+    for (let at = 0; at < words.length; at++)
+      for (let rest = words[at]!; rest !== 0; rest &= rest - 1)
+        numbers[end++] = at * WORD_BITS + 31 - Math.clz32(rest & -rest);
+    return numbers;
+  }
+
+  /** Returns the numbers from `first` to below `first` + `size`, less `first`. `words`: zeros, where the set is made. */
+  slice(first: number, size: number, words: Uint32Array): BitSet {
     const from = this.#words;
-    const words = new Uint32Array(2 * Math.ceil(size / (2 * WORD_BITS)));
     const shift = first & 31;
     const at = first >>> 5;
     // A shift by 32 would shift by 0. The loop reads no word beyond the set, which would be slow.

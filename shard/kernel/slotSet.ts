@@ -2,36 +2,46 @@
 import { BitSet } from './bitSet.js';
 import type { BlockShape } from './blockShape.js';
 
-/** A set of slots of one collection: a bitmap per block, with the layout of `Block.live`. */
+/**
+ * A set of slots of one collection: a bitmap per block, with the layout of `Block.live`. A set that was made from one bitmap of
+ * all slots divides it when a block is asked for.
+ */
 export class SlotSet {
   readonly #bitmaps: (BitSet | undefined)[] = [];
   #count = 0;
+  /** All slots in one bitmap, which nothing changes. */
+  #whole: BitSet | undefined;
+  #isDivided = true;
+  #listed: Uint32Array | undefined;
 
   constructor(private readonly shape: BlockShape) {}
 
+  /** Returns the set of these slots. `slots` must not change any more. */
   static of(shape: BlockShape, slots: BitSet): SlotSet {
     const set = new SlotSet(shape);
-    for (let index = 0; shape.firstSlot(index) < 32 * slots.words.length; index++)
-      set.put(index, slots.slice(shape.firstSlot(index), shape.rows(index)));
+    set.#whole = slots;
+    set.#isDivided = false;
     return set;
   }
 
   get count(): number {
-    return this.#count;
+    return this.#whole?.count ?? this.#count;
   }
 
   add(slot: number): void {
+    const bitmaps = this.#own();
     const index = this.shape.blockOf(slot);
-    this.#bitmaps[index] ??= BitSet.ofSize(this.shape.bitmapBits(index));
-    if (this.#bitmaps[index]!.add(slot - this.shape.firstSlot(index))) this.#count++;
+    bitmaps[index] ??= BitSet.ofSize(this.shape.bitmapBits(index));
+    if (bitmaps[index]!.add(slot - this.shape.firstSlot(index))) this.#count++;
   }
 
   delete(slot: number): void {
     const index = this.shape.blockOf(slot);
-    if (this.#bitmaps[index]?.delete(slot - this.shape.firstSlot(index)) === true) this.#count--;
+    if (this.#own()[index]?.delete(slot - this.shape.firstSlot(index)) === true) this.#count--;
   }
 
   has(slot: number): boolean {
+    if (this.#whole !== undefined) return this.#whole.has(slot);
     const index = this.shape.blockOf(slot);
     return this.#bitmaps[index]?.has(slot - this.shape.firstSlot(index)) === true;
   }
@@ -39,13 +49,13 @@ export class SlotSet {
   /** Gives a bitmap to block `index`, which must be empty. The set owns the bitmap from now on. */
   put(index: number, bitmap: BitSet): void {
     if (bitmap.count === 0) return;
-    this.#bitmaps[index] = bitmap;
+    this.#own()[index] = bitmap;
     this.#count += bitmap.count;
   }
 
   /** Returns the number of slots of block `index` in the set. */
   countIn(index: number): number {
-    return this.#bitmaps[index]?.count ?? 0;
+    return this.#divided()[index]?.count ?? 0;
   }
 
   /** Returns the bitmap of block `index`; undefined if no slot of it is in the set. */
@@ -53,8 +63,16 @@ export class SlotSet {
     return this.countIn(index) === 0 ? undefined : this.#bitmaps[index];
   }
 
-  /** Adds the slots below 32 × the length of `words` to a bitmap of all slots. */
-  addTo(words: Uint32Array): void {
+  /** Returns the slots in ascending order. Do not change them. */
+  get listed(): Uint32Array {
+    this.#listed ??= this.#whole?.toArray() ?? Uint32Array.from(this);
+    return this.#listed;
+  }
+
+  /** Returns a bitmap of the slots below `end`, which is a multiple of 32. It may be shorter. Do not change it. */
+  upTo(end: number): Uint32Array {
+    if (this.#whole !== undefined) return this.#whole.words.subarray(0, end / 32);
+    const words = new Uint32Array(end / 32);
     for (const [index, bitmap] of this.#bitmaps.entries()) {
       if (bitmap === undefined) continue;
       const first = this.shape.firstSlot(index);
@@ -66,6 +84,7 @@ export class SlotSet {
         if (to + 1 < words.length) words[to + 1]! |= (word >>> 1) >>> (31 - shift);
       }
     }
+    return words;
   }
 
   /** Returns an empty set for the same collection. */
@@ -76,16 +95,56 @@ export class SlotSet {
   /** Returns a new set of the slots in both. */
   intersection(other: SlotSet): SlotSet {
     const both = new SlotSet(this.shape);
-    for (const [index, bitmap] of this.#bitmaps.entries()) {
+    for (const [index, bitmap] of this.#divided().entries()) {
       const others = other.bitmap(index);
       if (bitmap !== undefined && others !== undefined) both.put(index, bitmap.clone().intersect(others));
     }
     return both;
   }
 
+  /** Returns the number of slots in both. */
+  countShared(other: SlotSet): number {
+    let count = 0;
+    for (const [index, bitmap] of this.#divided().entries()) {
+      const others = other.bitmap(index);
+      if (bitmap !== undefined && others !== undefined) count += bitmap.countShared(others);
+    }
+    return count;
+  }
+
   /** Yields the slots in ascending order. */
   *[Symbol.iterator](): Generator<number> {
+    if (this.#whole !== undefined) return yield* this.#whole;
     for (const [index, bitmap] of this.#bitmaps.entries())
       if (bitmap !== undefined) for (const row of bitmap) yield this.shape.firstSlot(index) + row;
+  }
+
+  /** Returns the bitmaps for a change of the set. */
+  #own(): (BitSet | undefined)[] {
+    this.#listed = undefined;
+    if (this.#whole === undefined) return this.#bitmaps;
+    this.#divided();
+    this.#count = this.#whole.count;
+    this.#whole = undefined;
+    return this.#bitmaps;
+  }
+
+  #divided(): (BitSet | undefined)[] {
+    if (this.#isDivided) return this.#bitmaps;
+    this.#isDivided = true;
+    const { shape } = this;
+    const end = 32 * this.#whole!.words.length;
+    let wordCount = 0;
+    let blocks = 0;
+    for (; shape.firstSlot(blocks) < end; blocks++) wordCount += shape.bitmapBits(blocks) / 32;
+    // One buffer for all blocks: one for each takes longer than the copy.
+    const words = new Uint32Array(wordCount);
+    let at = 0;
+    for (let index = 0; index < blocks; index++) {
+      const to = at + shape.bitmapBits(index) / 32;
+      this.#bitmaps.push(this.#whole!.slice(shape.firstSlot(index), shape.rows(index), words.subarray(at, to)));
+      at = to;
+    }
+    return this.#bitmaps;
   }
 }

@@ -34,6 +34,9 @@ const COMPONENT_BYTES = 4;
 /** Part of the rows of a block that must be erased before it is worth to make the others plain. */
 const ERASED_MIN = 1 / 4;
 
+/** If fewer than one in this many rows is eligible, reading a list of them takes less time than the bitmap of each block. */
+const LISTED_SPARSE = 32;
+
 const hitsOf = (scan: SlicedScan): Hits => scan.hits();
 
 async function finished<Scan extends SlicedScan, Result>(
@@ -242,7 +245,8 @@ export class VectorBlocks implements ScannedRows {
     const scan = new ExactScan(this, query, k, among);
     const { threads } = this.memory;
     if (threads?.takes(scan)) return finishedByThreads(scan, threads, pause);
-    return finished(scan, pause, hitsOf);
+    const sparse = this.#sparseIn(among);
+    return finished(sparse === undefined ? scan : new ListedScan(this, query, k, sparse.listed), pause, hitsOf);
   }
 
   /** Searches by score / weight, then by score, then by id. Leaves out most rows outside the bounds. */
@@ -294,6 +298,12 @@ export class VectorBlocks implements ScannedRows {
   destroy(): void {
     this.#destroyed = true;
     this.#free();
+  }
+
+  /** Returns the eligible rows if they are few and nothing else restricts the search. */
+  #sparseIn({ eligible, except, within, only }: Among): SlotSet | undefined {
+    if (except !== undefined || within !== undefined || only !== undefined) return undefined;
+    return eligible !== undefined && eligible.count * LISTED_SPARSE < this.#liveCount ? eligible : undefined;
   }
 
   #free(): void {

@@ -42,6 +42,8 @@ export const WORK = {
 
 export class Effort {
   #left: number;
+  /** Work of the steps that have ended. */
+  #ended = 0;
 
   constructor(private readonly stepWork = STEP_WORK) {
     this.#left = stepWork;
@@ -49,6 +51,11 @@ export class Effort {
 
   spend(work: number): void {
     this.#left -= work;
+  }
+
+  /** Work of all steps. */
+  get spent(): number {
+    return this.#ended + this.stepWork - this.#left;
   }
 
   /** Whether the step has done its work. */
@@ -59,6 +66,7 @@ export class Effort {
   /** Returns whether the step has done its work and must yield; the next step then starts. */
   endsStep(): boolean {
     if (this.#left > 0) return false;
+    this.#ended += this.stepWork - this.#left;
     this.#left = this.stepWork;
     return true;
   }

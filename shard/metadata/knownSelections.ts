@@ -1,19 +1,29 @@
-/** The selections of the latest filters, kept until a record is written, since many searches use one of a few filters. */
+/**
+ * The selections of the latest filters, since many searches use one of a few filters. Records that were written since are judged
+ * again when the selection is used. It is dropped when judging them would take longer than another selection.
+ */
 import type { Filter, Json, Test } from '../../shared/model/filter.js';
 import type { BitSet } from '../kernel/bitSet.js';
 import type { SlotSet } from '../kernel/slotSet.js';
+import type { WrittenSlots } from './writtenSlots.js';
 
-/** Largest number of selections. Each takes two bits for each record. */
+/** Largest number of selections. Each takes up to three bits for each record. */
 const KNOWN_MAX = 8;
 /** Limits of a filter whose selection is kept: larger ones take longer to compare. */
 const TESTS_MAX = 16;
 const VALUES_MAX = 64;
 const CHARS_MAX = 256;
+/** Largest work of judging the written records of a selection: they are judged in one turn. */
+const WRITTEN_WORK_MAX = 100_000;
 
 /** A selection: the slots twice, in both forms. Nothing changes the sets. */
 export interface KnownSelection {
   readonly matching: BitSet;
   readonly slots: SlotSet;
+  /** Work of the selection. */
+  readonly work: number;
+  /** Records that were written since the selection. */
+  readonly written: WrittenSlots;
 }
 
 export class KnownSelections {
@@ -23,7 +33,7 @@ export class KnownSelections {
   /** Estimated heap bytes. */
   get bytes(): number {
     let sum = 0;
-    for (const { matching } of this.#known.values()) sum += 2 * matching.words.byteLength;
+    for (const { matching } of this.#known.values()) sum += 3 * matching.words.byteLength;
     return sum;
   }
 
@@ -33,17 +43,22 @@ export class KnownSelections {
     return known;
   }
 
-  /** Keeps a selection of the present state; does nothing without a key. */
-  keep(key: string | undefined, known: KnownSelection): void {
-    if (key === undefined) return;
+  /** Keeps a selection, if there is a key, and returns its slots. */
+  keep(key: string | undefined, known: KnownSelection): SlotSet {
+    if (key === undefined) return known.slots;
     this.#known.delete(key);
     if (this.#known.size === KNOWN_MAX) this.#known.delete(this.#known.keys().next().value!);
     this.#known.set(key, known);
+    return known.slots;
   }
 
-  /** Call it when a record is written. */
-  forget(): void {
-    if (this.#known.size > 0) this.#known.clear();
+  /** Call it when a record is written. `sizeBytes`: see `WrittenSlots.add`. */
+  wrote(slot: number, sizeBytes?: number): void {
+    if (this.#known.size === 0) return;
+    for (const [key, { work, written }] of this.#known) {
+      written.add(slot, sizeBytes);
+      if (written.work > Math.min(work, WRITTEN_WORK_MAX)) this.#known.delete(key);
+    }
   }
 }
 

@@ -177,14 +177,13 @@ export class MetadataIndex {
   }
 
   #note(slot: number, sizeBytes?: number): void {
-    this.#known.forget();
+    this.#known.wrote(slot, sizeBytes);
     for (const written of this.#written) written.add(slot, sizeBytes);
   }
 
   /**
-   * Selects the slots whose metadata is a JSON object and matches. A test of a string costs half a millisecond per
-   * million records, of a number 1 to 2 ms. The returned function gives the set as of its call. Call it exactly once,
-   * before the next `await`, and do not change the set.
+   * Selects the slots whose metadata is a JSON object and matches, numbers in 1 to 2 ms per million records. Call the
+   * returned function, which gives the set as of its call, once and before the next `await`. Do not change the set.
    */
   select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
     const key = keyOf(filter);
@@ -192,18 +191,17 @@ export class MetadataIndex {
     return this.#watched(filter, async (written) => {
       const selection = new Selection(filter, this.#analyser);
       const judge = (slot: number): Steps<number> => this.#judgeInSteps(slot, selection);
-      if (known === undefined) {
-        await this.#selectInto(selection, slice);
-        await catchUp(written, judge, this.#effort(), slice);
-      }
+      const work = known?.work ?? (await this.#selectInto(selection, slice));
+      if (known === undefined) await catchUp(written, judge, this.#effort(), slice);
+      else written.addAll(known.written);
       return () => {
         const isKnown = known !== undefined && written.isEmpty;
         if (known !== undefined && !isKnown) selection.matching = known.matching.clone();
         this.#finish(written, judge);
         if (isKnown) return known.slots;
-        const slots = SlotSet.of(this.shape, selection.matching);
-        this.#known.keep(key, { matching: selection.matching, slots });
-        return slots;
+        const { matching, work: recordWork } = selection;
+        const slots = SlotSet.of(this.shape, matching);
+        return this.#known.keep(key, { matching, slots, work, written: new WrittenSlots(recordWork) });
       };
     });
   }
@@ -276,7 +274,8 @@ export class MetadataIndex {
     for (const slot of written.taken()) atOnce(judge(slot));
   }
 
-  async #selectInto(selection: Selection, slice: Slice): Promise<void> {
+  /** Returns the work. */
+  async #selectInto(selection: Selection, slice: Slice): Promise<number> {
     const effort = this.#effort();
     const { filter } = selection;
     const universe = readsTexts(filter)
@@ -285,6 +284,7 @@ export class MetadataIndex {
     const { matching, doubtful } = await inSlices(this.#selected(filter, universe, effort), slice);
     selection.matching = matching;
     if (doubtful !== undefined) await inSlices(this.#judgeAll(doubtful, selection, effort), slice);
+    return effort.spent;
   }
 
   *#judgeAll(slots: BitSet, selection: Selection, effort: Effort): Steps<void> {
@@ -393,7 +393,7 @@ export class MetadataIndex {
     const index = this.#paths.get(path);
     const matching = BitSet.ofSize(this.#slots);
     if (index === undefined) return { matching, doubtful: orNone(this.#beyond.clone()) };
-    const doubtful = BitSet.ofSize(this.#slots);
+    const doubtful = BitSet.ofSize(index.hasLongStrings ? this.#slots : 0);
     yield* index.select(test, matching, doubtful, effort);
     return { matching, doubtful: doubtful.isEmpty ? undefined : orNone(doubtful.subtract(matching)) };
   }

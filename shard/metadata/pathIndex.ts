@@ -44,6 +44,11 @@ export class PathIndex {
     return this.#present === undefined;
   }
 
+  /** Whether a value is a long string. Only such values are doubtful. */
+  get hasLongStrings(): boolean {
+    return this.#terms.longStrings !== undefined;
+  }
+
   get bytes(): number {
     const parts = [this.#numbers, ...Object.values(this.#terms)];
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), OWN_BYTES + postingBytes(this.#present));

@@ -1,6 +1,6 @@
 import type { RecordWork } from './recordFilter.js';
 
-/** Slots whose metadata was written during a selection, and the work of judging them again. */
+/** Slots whose metadata was written during or after a selection, and the work of judging them again. */
 export class WrittenSlots {
   readonly #works = new Map<number, number>();
   #work = 0;
@@ -18,9 +18,11 @@ export class WrittenSlots {
 
   /** Adds a slot. `sizeBytes`: the size of the new metadata; undefined if the record has none. */
   add(slot: number, sizeBytes = 0): void {
-    const work = this.recordWork.of(sizeBytes);
-    this.#work += work - (this.#works.get(slot) ?? 0);
-    this.#works.set(slot, work);
+    this.#set(slot, this.recordWork.of(sizeBytes));
+  }
+
+  addAll(others: WrittenSlots): void {
+    for (const [slot, work] of others.#works) this.#set(slot, work);
   }
 
   /** Takes the slots one by one until none is left. More may be added in between. */
@@ -30,5 +32,10 @@ export class WrittenSlots {
       this.#work -= work;
       yield slot;
     }
+  }
+
+  #set(slot: number, work: number): void {
+    this.#work += work - (this.#works.get(slot) ?? 0);
+    this.#works.set(slot, work);
   }
 }

@@ -66,8 +66,7 @@ export function* walk(
   const region = allocateScratch(arena, scratchBytes(shape, search));
   try {
     const scratch = new WalkScratch(arena.buffer, region.address, shape, roomFor(search));
-    const bitmap = eligible.length === 0 ? undefined : { addTo: (words: Uint32Array) => words.set(eligible) };
-    scratch.prepare(vector, width, takesAll, bitmap);
+    scratch.prepare(vector, width, takesAll, eligible);
     const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(shape.form));
     let count = arena.kernel.walkGraph(address, region.address, atOnce) >>> 0;
     while (count === UNFINISHED) {

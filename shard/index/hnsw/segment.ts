@@ -243,7 +243,7 @@ export class Segment implements Index {
 
   /** Estimates how many nodes a search keeps until `width` of them are eligible. */
   #visited(width: number, most: number, eligible: SlotSet | undefined): number {
-    return eligible === undefined ? width : Math.min(most, (width * this.order.rows.covered.count) / eligible.count);
+    return eligible === undefined ? width : Math.min(most, (width * this.order.vectors.liveCount) / eligible.count);
   }
 
   /** Returns the slots of the rows that nodes represent; see `walk` for the nodes. */
@@ -316,11 +316,12 @@ export class Segment implements Index {
     const { vectors, pause } = this.order;
     const { arena } = this.region;
     const { address } = this.#graph;
-    const room = { most, slots: eligible === undefined ? 0 : vectors.slots };
+    const bitmap = bitmapOf(eligible, vectors.slots);
+    const room = { most, slots: 32 * bitmap.length };
     const region = this.#scratchRegion(room);
     try {
       const scratch = this.#scratchIn(region, room);
-      scratch.prepare(vector, width, takesAll, eligible);
+      scratch.prepare(vector, width, takesAll, bitmap);
       const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(this.#graph.shape.form));
       let count = arena.kernel.walkGraph(address, scratch.address, atOnce) >>> 0;
       while (count === UNFINISHED) {

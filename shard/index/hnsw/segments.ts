@@ -23,8 +23,8 @@ export interface OpenSegment {
 
 /** A segment with rows that a search may find. */
 interface AskedSegment extends OpenSegment {
-  /** Slots of these rows; undefined: all rows of the segment. */
-  readonly eligible: SlotSet | undefined;
+  /** How many. */
+  readonly count: number;
 }
 
 export class Segments implements Index {
@@ -73,7 +73,7 @@ export class Segments implements Index {
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const proposed: Uint32Array[] = [];
     for (const asked of this.#asked(eligible)) {
-      const slots = await asked.segment.candidates(query, k, asked.eligible);
+      const slots = await asked.segment.candidates(query, k, eligible);
       if (isShort(slots.length, k, asked)) return new Uint32Array(0);
       proposed.push(slots);
     }
@@ -82,7 +82,7 @@ export class Segments implements Index {
 
   search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
     const asked = this.#asked(eligible);
-    const planned = asked.map((one) => one.segment.plan(query, k, one.eligible));
+    const planned = asked.map((one) => one.segment.plan(query, k, eligible));
     if (asked.length === 0 || !planned.every((plan) => plan !== undefined)) return undefined;
     return this.#merged(
       asked,
@@ -112,8 +112,8 @@ export class Segments implements Index {
 
   #asked(eligible: SlotSet | undefined): AskedSegment[] {
     return this.#segments
-      .map(({ segment, rows }) => ({ segment, rows, eligible: eligible?.intersection(rows.covered) }))
-      .filter((one) => countOf(one) > 0);
+      .map((one) => ({ ...one, count: eligible?.countShared(one.rows.covered) ?? one.rows.covered.count }))
+      .filter(({ count }) => count > 0);
   }
 
   #sum(of: (one: OpenSegment) => number): number {
@@ -121,14 +121,11 @@ export class Segments implements Index {
   }
 }
 
-/** Number of rows of a segment that a search may find. */
-const countOf = ({ eligible, rows }: AskedSegment): number => (eligible ?? rows.covered).count;
-
 /**
  * Whether a segment found too few rows, so that it may have missed some. Then the index finds none, and the search is exact: the
  * other segments may have enough rows, but not the nearest.
  */
-const isShort = (found: number, k: number, asked: AskedSegment): boolean => found < Math.min(k, countOf(asked));
+const isShort = (found: number, k: number, { count }: AskedSegment): boolean => found < Math.min(k, count);
 
 function joined(parts: readonly Uint32Array[]): Uint32Array {
   const all = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));

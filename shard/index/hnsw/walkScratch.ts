@@ -2,7 +2,6 @@
  * The scratch of a walk through a graph. Its parts, in order: header, kept nodes, a sorted list, fresh nodes, distances, visited
  * bits, query, eligible bits. It takes about 8 bytes per kept node, and a bit per node of the graph.
  */
-import type { SlotSet } from '../../kernel/slotSet.js';
 import type { GraphShape } from './graphMemory.js';
 import { vectorBytesOf } from './vectorForm.js';
 
@@ -36,9 +35,6 @@ function partsOf({ neighbours, capacity, form }: GraphShape, { most, slots }: Wa
   ].map(aligned);
 }
 
-/** A set of slots that can be written to a bitmap. */
-export type Slots = Pick<SlotSet, 'addTo'>;
-
 /** Returns the bytes of a scratch. */
 export const walkBytes = (shape: GraphShape, room: WalkRoom): number =>
   partsOf(shape, room).reduce((sum, bytes) => sum + bytes, 0);
@@ -70,17 +66,16 @@ export class WalkScratch {
 
   /**
    * Prepares a walk that ends with the nearest `width` nodes. With `takesAll` all nodes count, otherwise those with a slot,
-   * optionally one in `eligible`. `query`: words of the vector, as the graph stores vectors.
+   * optionally one in the bitmap `eligible`, which is empty if all slots are eligible. `query`: words of the vector, as the graph
+   * stores vectors.
    */
-  prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Slots | undefined): void {
+  prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Uint32Array): void {
     const { most, slots } = this.room;
     const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
     const bitmap = header[HEADER_WORDS - 1]!;
-    header.set([width, most, Number(takesAll), eligible === undefined ? 0 : bitmap, slots], 1);
+    header.set([width, most, Number(takesAll), slots === 0 ? 0 : bitmap, slots], 1);
     new Int32Array(this.buffer, header[0]!, query.length).set(query);
-    if (eligible === undefined) return;
-    const words = new Uint32Array(this.buffer, bitmap, Math.ceil(slots / 32));
-    eligible.addTo(words.fill(0));
+    new Uint32Array(this.buffer, bitmap, eligible.length).set(eligible);
   }
 
   /** Returns a view of the first `count` nodes found, nearest first: two numbers for each, the node and its distance. */

@@ -1,12 +1,18 @@
-/** Selections that are kept for later searches with an equal filter until a record is written. */
+/** Selections that are kept for later searches with an equal filter. Records that were written since are judged again. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';
+import { BitSet } from '../../../../shard/kernel/bitSet.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
-import { keyOf } from '../../../../shard/metadata/knownSelections.js';
+import { SlotSet } from '../../../../shard/kernel/slotSet.js';
+import { KnownSelections, keyOf } from '../../../../shard/metadata/knownSelections.js';
 import { MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
+import { RecordWork } from '../../../../shard/metadata/recordFilter.js';
+import { WrittenSlots } from '../../../../shard/metadata/writtenSlots.js';
+import { PLAIN } from '../../../../shard/text/analyser.js';
 import { systemClock } from '../../../../shared/clock.js';
 import type { Json } from '../../../../shared/model/filter.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 type Asked = { readonly [key: string]: Json };
 
@@ -24,6 +30,8 @@ class Kept {
     this.index.remove(slot);
     this.#stored.delete(slot);
   }
+
+  has = (slot: number): boolean => this.#stored.has(slot);
 
   begin = (filter: Asked) => this.index.select(filterOf(filter), new Slice(systemClock));
 
@@ -56,6 +64,32 @@ describe('the kept selection of a filter', () => {
     expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 6, 8]);
     kept.set(6, { even: false });
     expect(await kept.select({ even: true })).to.deep.equal([0, 2, 3, 8]);
+  });
+
+  it('judges only the records that were written since, while that takes less than another selection', () => {
+    const known = new KnownSelections();
+    const written = new WrittenSlots(new RecordWork(undefined, PLAIN));
+    const selection = { matching: BitSet.ofSize(0), slots: new SlotSet(new BlockShape(4)), work: 5_000, written };
+    expect(known.keep('even', selection)).to.equal(selection.slots);
+    for (const slot of [1, 2, 1]) known.wrote(slot, 10);
+    expect([...known.of('even')!.written.taken()]).to.deep.equal([1, 2]);
+    for (let slot = 0; slot < 5; slot++) known.wrote(slot, 10);
+    expect(known.of('even')).to.equal(undefined);
+  });
+
+  it('includes every one of many writes', async () => {
+    const random = seededRandom(testSeed());
+    const evens = new Set([0, 2, 4, 6, 8]);
+    for (let round = 0; round < 300; round++) {
+      const slot = random.int(60);
+      const even = random.next() < 0.5;
+      if (random.next() < 0.2) kept.remove(slot);
+      else kept.set(slot, { even });
+      if (kept.has(slot) && even) evens.add(slot);
+      else evens.delete(slot);
+      if (random.next() < 0.5) continue;
+      expect(await kept.select({ even: true })).to.deep.equal([...evens].sort((a, b) => a - b));
+    }
   });
 
   it('includes the writes during the selection', async () => {
