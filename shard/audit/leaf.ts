@@ -1,5 +1,5 @@
 /** Leaves of the state tree: the hash of a record. A permanently deleted record has the empty leaf instead. */
-import { DOMAIN, hash, hashTogetherInto } from '../../shared/hashing/hash.js';
+import { DOMAIN, hash, hashInto, hashTogetherInto } from '../../shared/hashing/hash.js';
 import { TOGETHER, TOGETHER_BYTES_MAX } from '../../shared/hashing/longHash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES } from '../../shared/limits.js';
@@ -110,6 +110,32 @@ export function leavesTogether(events: readonly (Insert | InsertUnderKey)[]): Ui
   });
   hashTogetherInto(message, starts, sizeBytes, { target, at: 0 });
   return target;
+}
+
+/** Returns the leaves of any records, one after another. Those of one size are hashed together. */
+export function leafHashes(records: readonly LeafRecord[]): Uint8Array {
+  const leaves = new Uint8Array(records.length * HASH_BYTES);
+  const four = new Uint8Array(TOGETHER * HASH_BYTES);
+  const starts = new Uint32Array(records.length);
+  /** Size of a message → the places of records that wait for others of that size. */
+  const waiting = new Map<number, number[]>();
+  let end = 0;
+  for (const [place, record] of records.entries()) {
+    starts[place] = end;
+    end = writeLeaf(record, end);
+    const sizeBytes = end - starts[place]!;
+    const places = waiting.get(sizeBytes) ?? [];
+    if (places.push(place) === 1) waiting.set(sizeBytes, places);
+    if (places.length < TOGETHER || sizeBytes > TOGETHER_BYTES_MAX) continue;
+    const together = places.map((at) => starts[at]!);
+    hashTogetherInto(message, together, sizeBytes, { target: four, at: 0 });
+    for (const [i, at] of places.entries())
+      leaves.set(four.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES), at * HASH_BYTES);
+    waiting.delete(sizeBytes);
+  }
+  for (const [sizeBytes, places] of waiting)
+    for (const at of places) hashInto(message.subarray(starts[at]!, starts[at]! + sizeBytes), leaves, at * HASH_BYTES);
+  return leaves;
 }
 
 const leafBytes = (event: Insert | InsertUnderKey): number =>

@@ -19,7 +19,8 @@ export function metadataObject(stored: Uint8Array | null): MetadataObject | unde
   if (stored === null) return undefined;
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
   try {
-    assertNesting(bytes, JSON_DEPTH_MAX);
+    // So few bytes cannot nest too deep, nor hold a key that is too long.
+    if (bytes.length > JSON_DEPTH_MAX) assertNesting(bytes, JSON_DEPTH_MAX);
     const value: Json = JSON.parse(bytes.toString('utf8'));
     return isObject(value) ? value : undefined;
   } catch (error) {

@@ -46,7 +46,8 @@ export function scalarJson(value: Scalar): string {
  * Each is made once, so a record of many levels costs as much as a flat one of as many bytes.
  */
 export class ValueTerms {
-  readonly #ofContainers = new Map<object, string>();
+  /** Made for the first array or object: most records have none. */
+  #ofContainers: Map<object, string> | undefined;
 
   of(value: Exclude<Json, number>): string {
     if (typeof value === 'string') return isAbridged(value) ? longTerm(value) : value;
@@ -55,6 +56,7 @@ export class ValueTerms {
 
   #json(value: Json): string {
     if (typeof value !== 'object' || value === null) return shortened(scalarJson(value));
+    this.#ofContainers ??= new Map();
     const known = this.#ofContainers.get(value);
     if (known !== undefined) return known;
     const term = shortened(isArray(value) ? this.#arrayJson(value) : this.#objectJson(value));

@@ -16,7 +16,7 @@ import { hashStream } from '../../shared/hashing/hash.js';
 import { readU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EXPIRY_BYTES } from '../../shared/log/eventLayout.js';
-import { leafHash, RECORD_STATE, type RecordState } from '../audit/leaf.js';
+import { type LeafRecord, leafHashes, RECORD_STATE, type RecordState } from '../audit/leaf.js';
 import { type ChunkHead, checksumHead, DamagedSnapshot } from './format.js';
 
 const HEAD_ROW_BYTES = 37;
@@ -93,10 +93,15 @@ export function checksumOfRecords(head: ChunkHead, columns: RecordColumns, leave
 export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dimension: number): Uint8Array {
   assertFits(first, ids, rows);
   const leaves = new Uint8Array(ids * HASH_BYTES);
-  const vectorBytes = 4 * dimension;
+  const stored = leafHashes([...recordsIn(rows, 4 * dimension)]);
+  for (let row = 0; row < rows.ids.length; row++)
+    leaves.set(stored.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES), (rows.ids[row]! - first) * HASH_BYTES);
+  return leaves;
+}
+
+function* recordsIn(rows: RecordRows, vectorBytes: number): Generator<LeafRecord> {
   let at = 0;
   for (let row = 0; row < rows.ids.length; row++) {
-    const id = rows.ids[row]!;
     const metadata = taken(rows.descriptions, at, rows.metadataLengths[row]!);
     at += metadata?.length ?? 0;
     const text = taken(rows.descriptions, at, rows.textLengths[row]!);
@@ -105,9 +110,9 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
     at += externalId?.length ?? 0;
     const expiresAtMs = takenExpiry(rows.descriptions, at, rows.states[row]!);
     if (expiresAtMs !== undefined) at += EXPIRY_BYTES;
-    const leaf = leafHash({
+    yield {
       state: (rows.states[row]! & ~EXPIRES) as RecordState,
-      id,
+      id: rows.ids[row]!,
       tag: rows.tags[row]!,
       insertedMs: rows.insertedMs[row]!,
       vector: rows.vectors.subarray(row * vectorBytes, (row + 1) * vectorBytes),
@@ -115,10 +120,8 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
       text,
       externalId,
       expiresAtMs,
-    });
-    leaves.set(leaf, (id - first) * HASH_BYTES);
+    };
   }
-  return leaves;
 }
 
 /** Returns a view of the bytes at `at`; null if the length is `NONE`. */

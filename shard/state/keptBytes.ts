@@ -1,5 +1,6 @@
 /** Small byte strings by slot. V8 stores a string of one byte per character, which costs less than a typed array. */
 import { PagedList } from '../kernel/pagedList.js';
+import { byteKey } from './byteKey.js';
 
 /**
  * Bytes by slot, stored as strings with a character per byte. Few bytes then take a third of the memory of a
@@ -30,7 +31,7 @@ export class KeptBytes {
 
   set(slot: number, bytes: Uint8Array): void {
     this.sizeBytes += bytes.length - this.sizeAt(slot);
-    this.#kept.set(slot, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'));
+    this.#kept.set(slot, byteKey(bytes));
   }
 
   delete(slot: number): void {

@@ -53,7 +53,7 @@ export function assertNesting(
   path = '$',
   { isSecret = false, budget = new JsonBudget() }: NestingOptions = {},
 ): JsonCounts {
-  const words = wordsOf(json);
+  let words: Words | undefined;
   let depth = 0;
   let members = 0;
   let pieces = 0;
@@ -80,6 +80,7 @@ export function assertNesting(
       plainBytes = 0;
     } else if (++plainBytes === NEAR_BYTES) {
       if (quote < i) quote = nextQuote(json, i);
+      words ??= wordsOf(json);
       i = skipBlocks(words, i + 1, quote) - 1;
       plainBytes = 0;
     }

@@ -1,7 +1,14 @@
 // Covers: shard/audit/insertedLeaves.ts, shard/audit/leaf.ts
 import { expect } from 'chai';
 import { InsertedLeaves } from '../../../../shard/audit/insertedLeaves.js';
-import { leafOfContent, leafUnderKey } from '../../../../shard/audit/leaf.js';
+import {
+  type LeafRecord,
+  leafHash,
+  leafHashes,
+  leafOfContent,
+  leafUnderKey,
+  RECORD_STATE,
+} from '../../../../shard/audit/leaf.js';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { Event, Insert, InsertUnderKey } from '../../../../shared/log/event.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
@@ -56,5 +63,26 @@ describe('the leaves of the inserts of a frame', () => {
     }
     expect(together.insert).to.be.above(FRAMES / 2);
     expect(together.insertUnderKey).to.be.above(FRAMES / 2);
+  });
+});
+
+describe('the leaves of records', () => {
+  it('are those of each record alone, in their order, whatever their sizes', () => {
+    const random = seededRandom(testSeed());
+    const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
+    for (const count of [0, 1, 3, 4, 5, 60]) {
+      const records = Array.from({ length: count }, (_, i): LeafRecord => {
+        const state = random.pick([RECORD_STATE.live, RECORD_STATE.tombstoned]);
+        const vector = bytes(4 * random.pick([2, 3, 4_000]));
+        const fields = {
+          metadata: random.pick([null, bytes(2)]),
+          text: null,
+          externalId: random.pick([null, bytes(2)]),
+        };
+        return { state, id: i + 1, tag: random.int(2 ** 50), insertedMs: random.int(2 ** 40), vector, ...fields };
+      });
+      const leaves = records.map((record) => Buffer.from(leafHash(record)));
+      expect(toHex(leafHashes(records))).to.equal(toHex(Buffer.concat(leaves)));
+    }
   });
 });
