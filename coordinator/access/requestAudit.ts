@@ -21,7 +21,6 @@ import { hashedParts } from './hashedParts.js';
 /** Largest body that is kept. */
 const KEPT_BYTES_MAX = 64 * 1024;
 const NO_BYTES = new Uint8Array(0);
-const NO_RECORDS: FoundRecords = { ids: [], scores: [] };
 /** Largest number of records that an entry names. */
 const NAMED_MAX = 64;
 const FORBIDDEN = 403;
@@ -116,8 +115,11 @@ export class RequestAudit {
     access.state = stateOf(call, result, access.state as AuditedState);
     const found = foundRecords(call, result);
     if (found === undefined) return;
-    const { ids, scores } = access.found ?? NO_RECORDS;
-    access.found = { ids: ids.concat(found.ids), scores: scores.concat(found.scores) };
+    const { found: earlier } = access;
+    access.found =
+      earlier === undefined
+        ? found
+        : { ids: earlier.ids.concat(found.ids), scores: earlier.scores.concat(found.scores) };
   }
 
   /** Resolves when every access of the request is durable. Throws `unavailable`: then the answer must not leave. */
@@ -129,8 +131,15 @@ export class RequestAudit {
     if (isEntry) await this.#findMeant(reply.status);
     const accesses = [...this.#accesses.values()].filter(({ state }) => state !== undefined || isEntry);
     if (accesses.length === 0) return;
-    const answerHash = isRefused ? undefined : await this.#answerHash(reply);
-    await Promise.all(accesses.map((access) => this.#logOne(access, reply.status, answerHash)));
+    const hashing = isRefused ? undefined : this.#answerHash(reply);
+    const answerHash = hashing instanceof Promise ? await hashing : hashing;
+    try {
+      await Promise.all(accesses.map((access) => this.#logOne(access, reply.status, answerHash)));
+    } catch (error) {
+      // A read may be repeated, whether or not it is in the log.
+      const reason = error instanceof AnswerLost ? `${error.reason}; retry shortly` : messageOf(error);
+      throw unavailable(`the read could not be entered into the access log: ${reason}`);
+    }
   }
 
   #answerHash({ body }: AuditedReply): string | Promise<string> {
@@ -138,23 +147,19 @@ export class RequestAudit {
     return hashedParts(DOMAIN.accessAnswer, text, bytes, this.services.clock);
   }
 
-  async #logOne(access: Access, status: number, answerHash: string | undefined): Promise<void> {
+  #logOne(access: Access, status: number, answerHash: string | undefined): Promise<void> {
     const { accessEntries, clock, config } = this.services;
-    const entry = JSON.stringify(this.#entry(access, status, answerHash));
     const { requestId } = this.request.actor;
     const envelope = { requestId: requestId ?? '', deadlineMs: clock.nowMs() + config.limits.deadlineMs };
-    await accessEntries.add(access.collection, entry, envelope).catch((error: unknown) => {
-      // A read may be repeated, whether or not it is in the log.
-      const reason = error instanceof AnswerLost ? `${error.reason}; retry shortly` : messageOf(error);
-      throw unavailable(`the read could not be entered into the access log: ${reason}`);
-    });
+    return accessEntries.add(access.collection, this.#entry(access, status, answerHash), envelope);
   }
 
-  #entry({ state, isFull, found }: Access, status: number, answerHash: string | undefined): object {
+  /** The JSON of an entry. Ids and scores are joined: their texts are those of the answer, which the engine keeps. */
+  #entry({ state, isFull, found }: Access, status: number, answerHash: string | undefined): string {
     const { route, actor, head } = this.request;
     const { ids = [], scores = [] } = found ?? {};
     const isNamed = found !== undefined && ids.length <= NAMED_MAX;
-    return {
+    const begin = JSON.stringify({
       actor: namedActor(actor),
       kind: route.name,
       status,
@@ -164,9 +169,9 @@ export class RequestAudit {
       sequence: state?.sequence,
       state_hash: state?.stateHash,
       records: found && ids.length,
-      ...(isNamed && { ids, ...(scores.length > 0 && { scores }) }),
-      answer_hash: answerHash,
-    };
+    });
+    const named = isNamed ? `,"ids":[${ids.join()}]${scores.length > 0 ? `,"scores":[${scores.join()}]` : ''}` : '';
+    return `${begin.slice(0, -1)}${named}${answerHash === undefined ? '' : `,"answer_hash":"${answerHash}"`}}`;
   }
 
   /** Finds the collections that a refused request means, as far as its text says. */
