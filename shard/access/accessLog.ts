@@ -261,17 +261,16 @@ export class AccessLog {
     const timeMs = Math.max(this.services.clock.nowMs(), open.lastTimeMs);
     const time = new Date(timeMs).toISOString();
     const first = open.tree.size + 1;
-    const entries: Buffer[] = [];
+    const entries: string[] = [];
     for (const { entries: texts } of taken)
-      for (const text of texts)
-        entries.push(Buffer.from(`{"entry":${first + entries.length},"time":"${time}",${text.slice(1)}`));
-    const frame: AccessFrame = { collectionId: this.collectionId, before: open.tree, entries };
+      for (const text of texts) entries.push(`{"entry":${first + entries.length},"time":"${time}",${text.slice(1)}`);
+    const { bytes, after } = encodeAccessFrame(this.collectionId, open.tree, entries);
     const deadlineMs = Math.max(...taken.map((waiting) => waiting.deadlineMs));
     const { position: before } = open;
     if (open.tree.size > 0 && dayOf(timeMs) !== dayOf(open.lastTimeMs)) await open.log.endSegment();
-    const position = await open.log.append(encodeAccessFrame(frame), before, deadlineMs);
+    const position = await open.log.append(bytes, before, deadlineMs);
     this.#places.add({ first, timeMs, after: before });
-    open.tree = afterAccessFrame(frame);
+    open.tree = after;
     open.position = position;
     open.lastTimeMs = timeMs;
   }

@@ -29,14 +29,16 @@ export interface AccessFrame {
   readonly entries: readonly Uint8Array[];
 }
 
-/** Bytes of an entry in a frame. */
-export const accessEntryBytes = (entry: Uint8Array): number => LENGTH_BYTES + entry.length;
-
-export function encodeAccessFrame({ collectionId, before, entries }: AccessFrame): Uint8Array {
+/** The bytes of the frame with these entries, JSON texts, and the tree after them. */
+export function encodeAccessFrame(
+  collectionId: number,
+  before: AccessTree,
+  entries: readonly string[],
+): { readonly bytes: Uint8Array; readonly after: AccessTree } {
   const { roots } = before;
   const entriesAt = ROOTS_AT + HASH_BYTES * roots.length;
-  const end = entriesAt + entries.reduce((sum, entry) => sum + accessEntryBytes(entry), 0);
-  const bytes = Buffer.allocUnsafeSlow(end + CHECKSUM_BYTES);
+  const end = entries.reduce((sum, entry) => sum + LENGTH_BYTES + Buffer.byteLength(entry), entriesAt);
+  const bytes = Buffer.allocUnsafe(end + CHECKSUM_BYTES);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   bytes.set(MAGIC);
   view.setUint32(4, entries.length, true);
@@ -45,14 +47,18 @@ export function encodeAccessFrame({ collectionId, before, entries }: AccessFrame
   bytes.set(before.chainHead, CHAIN_AT);
   view.setUint32(ROOTS_AT - 4, roots.length, true);
   for (const [i, root] of roots.entries()) bytes.set(root, ROOTS_AT + HASH_BYTES * i);
+  const after = before.copy();
   let at = entriesAt;
   for (const entry of entries) {
-    view.setUint32(at, entry.length, true);
-    bytes.set(entry, at + LENGTH_BYTES);
-    at += accessEntryBytes(entry);
+    const from = at + LENGTH_BYTES;
+    const length = bytes.write(entry, from);
+    // Hashed where it lies, behind the last byte of its length, which is written afterwards.
+    after.appendMessage(bytes.subarray(from - 1, from + length));
+    view.setUint32(at, length, true);
+    at = from + length;
   }
   bytes.set(hash(bytes.subarray(0, end)).subarray(0, CHECKSUM_BYTES), end);
-  return bytes;
+  return { bytes, after };
 }
 
 /** Throws Malformed if the bytes are not an intact frame. */

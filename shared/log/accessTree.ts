@@ -36,8 +36,13 @@ export class AccessTree {
 
   append(entry: Uint8Array): void {
     const message = Buffer.allocUnsafe(1 + entry.length);
-    message[0] = DOMAIN.accessEntry;
     message.set(entry, 1);
+    this.appendMessage(message);
+  }
+
+  /** Appends the entry behind the first byte, which is overwritten. */
+  appendMessage(message: Uint8Array): void {
+    message[0] = DOMAIN.accessEntry;
     let node = hash(message);
     this.chainHead = joined(DOMAIN.accessChain, this.chainHead, node);
     // A full subtree ends here for each trailing one of the former size in binary.

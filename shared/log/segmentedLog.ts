@@ -57,7 +57,8 @@ interface SegmentedLogOptions {
   readonly segmentBytes: number;
 }
 
-const NO_BYTES = new Uint8Array(0);
+/** A small frame behind its prefix, while it is copied into the page cache. */
+const small = Buffer.allocUnsafeSlow(FRAME_PREFIX_BYTES + WRITE_NOW_MAX_BYTES);
 
 /** The folder in which a log is made. The remains of an interrupted process there do not count as a log. */
 const stagingOf = (folder: string): string => `${folder}.new`;
@@ -275,13 +276,15 @@ export class SegmentedLog {
   #write(frame: Uint8Array, { path, base, sizeBytes }: Segment): Promise<{ head: number; end: number }> {
     const reach = { head: sizeBytes, end: sizeBytes + FRAME_PREFIX_BYTES + frame.length, next: 0 };
     return this.options.files.use(path, async (file) => {
-      const header = new Uint8Array(FRAME_PREFIX_BYTES);
       const now = frame.length <= WRITE_NOW_MAX_BYTES;
       // A large frame is hashed while the thread pool writes it.
       const writing = now ? undefined : file.write(frame, reach.head + FRAME_PREFIX_BYTES);
       try {
-        writeFramePrefix(header, frame, base + reach.head);
-        file.writeNow(now ? Buffer.concat([header, frame, this.#reserve(reach.end)]) : header, reach.head);
+        writeFramePrefix(small, frame, base + reach.head);
+        if (now) small.set(frame, FRAME_PREFIX_BYTES);
+        const written = small.subarray(0, FRAME_PREFIX_BYTES + (now ? frame.length : 0));
+        const reserved = now ? this.#reserve(reach.end) : undefined;
+        file.writeNow(reserved === undefined ? written : Buffer.concat([written, reserved]), reach.head);
       } finally {
         // Wait for this write even after a failure: it must not overwrite the log's next frame.
         await writing;
@@ -293,8 +296,8 @@ export class SegmentedLog {
   }
 
   /** Zeros to write behind a frame of an access log that ends at `end`: as many as the segment has bytes, within bounds. */
-  #reserve(end: number): Uint8Array {
-    if (end <= this.#reservedEnd || !ownerOfLog(this.options.collectionId).isOfAccess) return NO_BYTES;
+  #reserve(end: number): Uint8Array | undefined {
+    if (end <= this.#reservedEnd || !ownerOfLog(this.options.collectionId).isOfAccess) return undefined;
     const reserved = new Uint8Array(Math.min(Math.max(end, RESERVED_MIN_BYTES), RESERVED_MAX_BYTES));
     this.#reservedEnd = end + reserved.length;
     return reserved;

@@ -62,6 +62,19 @@ describe('the access log', () => {
     expect(logs.appends).to.equal(1);
   });
 
+  it('stores characters of several bytes, which the verifier accepts', async () => {
+    const names = ['ü', '€', '😀', 'a'];
+    await addAll(...names);
+    const { entries, head } = await page();
+    expect(entries.map((text) => (JSON.parse(text) as { actor: { key_id: string } }).actor.key_id)).to.deep.equal(
+      names,
+    );
+    const given = async function* () {
+      yield* frames();
+    };
+    expect((await verifyAccessLog(given(), BigInt(ID), [head])).wrong).to.deep.equal([]);
+  });
+
   it('continues after the last frame of an earlier owner', async () => {
     for (const name of ['a', 'b', 'c']) await add(name);
     await log.end(unavailable('moved'));
