@@ -28,7 +28,7 @@ import type {
   LogAccessCall,
   TrimAccessCall,
 } from '../../shared/protocol/access.js';
-import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';
 import { FramePlaces } from './framePlaces.js';
@@ -228,8 +228,9 @@ export class AccessLog {
   }
 
   async #commitAll(): Promise<void> {
-    // Entries of one turn of the event loop go into one frame.
-    for (await nextTurn(); this.#waiting.length > 0; await nextTurn()) {
+    // Entries that are added together go into one frame.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
       const taken = this.#take();
       try {
         await this.#commit(taken);
