@@ -1,12 +1,18 @@
 /**
  * Sends entries of access logs to the owners of their collections, queued like writes. A call has the entries of one turn of the
- * event loop, or those that arrived while three calls were unanswered. So concurrent reads share a message and a commit.
+ * event loop, or those that arrived while other calls were unanswered. So concurrent reads share a message and a commit.
  */
 import { ACCESS_ENTRIES_MAX, ACCESS_ENTRY_CHARS_MAX } from '../../shared/protocol/access.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { MessageQueues } from '../cluster/calls/messageQueues.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import type { Backend } from '../cluster/clusterBackend.js';
+
+/**
+ * Number of unanswered calls at which further entries are collected. In a standalone node a call takes little longer than its commit,
+ * so each call is a commit.
+ */
+const UNANSWERED_MAX = { standalone: 1, cluster: 3 } as const;
 
 interface PendingEntry {
   readonly collection: Collection;
@@ -17,11 +23,14 @@ interface PendingEntry {
 }
 
 export class AccessEntries {
-  readonly #queues = new MessageQueues<PendingEntry>(({ calls }) =>
-    Promise.all(callsOf(calls).map((entries) => this.#send(entries))),
-  );
+  readonly #queues: MessageQueues<PendingEntry>;
 
-  constructor(private readonly backend: Pick<Backend, 'call'>) {}
+  constructor(private readonly backend: Pick<Backend, 'call' | 'mode'>) {
+    this.#queues = new MessageQueues(
+      ({ calls }) => Promise.all(callsOf(calls).map((entries) => this.#send(entries))),
+      UNANSWERED_MAX[backend.mode],
+    );
+  }
 
   /** Resolves when the entry, a JSON object without number and time, is durable. Throws like the call. */
   add(collection: Collection, entry: string, envelope: Envelope): Promise<void> {

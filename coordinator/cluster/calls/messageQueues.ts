@@ -9,7 +9,7 @@
 import type { Verb } from '../../../shared/transport/subjects.js';
 import type { FollowerRoute } from './followerRoutes.js';
 
-/** Number of unanswered messages of a queue at which its further calls are collected. */
+/** Number of unanswered messages of a queue at which its further calls are collected, by default. */
 const UNANSWERED_MAX = 3;
 /** Longest time for which calls are collected, after the end of their turn. */
 const COLLECT_MS = 2;
@@ -52,8 +52,11 @@ export class MessageQueues<C> {
   /** Queue → its unanswered messages, at least one. */
   readonly #unanswered = new Map<string, number>();
 
-  /** `send` resolves when all calls of the message are answered; it never rejects. */
-  constructor(private readonly send: (queue: MessageQueue<C>) => Promise<unknown>) {}
+  /** `send` resolves when all calls of the message are answered; it never rejects. `unansweredMax`: see UNANSWERED_MAX. */
+  constructor(
+    private readonly send: (queue: MessageQueue<C>) => Promise<unknown>,
+    private readonly unansweredMax = UNANSWERED_MAX,
+  ) {}
 
   push(collectionId: number, route: CallRoute, call: C): void {
     const key = keyOf(collectionId, route);
@@ -73,9 +76,13 @@ export class MessageQueues<C> {
     this.#queues = new Map();
     for (const [key, queue] of queues) {
       const unanswered = this.#unanswered.get(key) ?? 0;
-      if (unanswered >= UNANSWERED_MAX) this.#collect(key, queue);
-      else for (const part of partsOf(queue, unanswered === 0 ? PARTS_MAX : 1)) void this.#sendNow(key, part);
+      if (unanswered >= this.unansweredMax) this.#collect(key, queue);
+      else for (const part of partsOf(queue, this.#partsMax(unanswered))) void this.#sendNow(key, part);
     }
+  }
+
+  #partsMax(unanswered: number): number {
+    return unanswered === 0 ? Math.min(PARTS_MAX, this.unansweredMax) : 1;
   }
 
   #collect(key: string, queue: MessageQueue<C> & { readonly calls: C[] }): void {

@@ -26,9 +26,11 @@ describe('the entries of access logs on their way to the owner', () => {
       sent.push({ entries: texts, deadlineMs, answer: () => resolve(null), fail });
     });
 
+  const open = (mode: Backend['mode']) => new AccessEntries({ call: call as unknown as Backend['call'], mode });
+
   beforeEach(() => {
     sent = [];
-    entries = new AccessEntries({ call: call as unknown as Backend['call'] });
+    entries = open('cluster');
   });
 
   it('travel in one call for each collection and turn, with their latest deadline', async () => {
@@ -57,6 +59,32 @@ describe('the entries of access logs on their way to the owner', () => {
       await turn();
     }
     await Promise.all(added);
+  });
+
+  describe('in a standalone node', () => {
+    const { setTimeout } = globalThis;
+    // Two milliseconds may pass within a turn of the event loop.
+    before(() => {
+      globalThis.setTimeout = (() => 0) as unknown as typeof setTimeout;
+    });
+    after(() => {
+      globalThis.setTimeout = setTimeout;
+    });
+
+    it('are the next call if they arrive while a call is unanswered', async () => {
+      entries = open('standalone');
+      const added: Promise<void>[] = [];
+      for (const entry of ['a', 'b', 'c']) {
+        added.push(add(entry));
+        await turn();
+      }
+      expect(sent.map(({ entries: texts }) => texts)).to.deep.equal([['a']]);
+      sent[0]!.answer();
+      await turn();
+      expect(sent.map(({ entries: texts }) => texts)).to.deep.equal([['a'], ['b', 'c']]);
+      sent[1]!.answer();
+      await Promise.all(added);
+    });
   });
 
   it('are all refused if their call fails, and later ones are sent', async () => {

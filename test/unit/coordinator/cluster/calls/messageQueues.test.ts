@@ -15,13 +15,13 @@ describe('calls in a message queue', () => {
     globalThis.setTimeout = setTimeout;
   });
 
-  const start = () => {
+  const start = (unansweredMax?: number) => {
     const sent: string[] = [];
     const answers: (() => void)[] = [];
     const queues = new MessageQueues<string>(({ collectionId, route, calls }) => {
       sent.push(`${collectionId} ${route} ${calls.join('')}`);
       return new Promise<void>((resolve) => answers.push(resolve));
-    });
+    }, unansweredMax);
     const push = (calls: string, route: CallRoute = 'read', collectionId = 7): void => {
       for (const call of calls) queues.push(collectionId, route, call);
     };
@@ -80,6 +80,17 @@ describe('calls in a message queue', () => {
     push('h');
     await turn();
     expect(sent.slice(7)).to.deep.equal(['7 read h']);
+  });
+
+  it('travel undivided, one message at a time, where one may be unanswered', async () => {
+    const { sent, push, answer } = start(1);
+    push('a'.repeat(16));
+    await turn();
+    push('b');
+    await turn();
+    expect(sent).to.deep.equal([`7 read ${'a'.repeat(16)}`]);
+    await answer(0);
+    expect(sent.slice(1)).to.deep.equal(['7 read b']);
   });
 
   it('wait at most two milliseconds for answers', async () => {
