@@ -2,6 +2,7 @@
  * The commands of `npm run`, and the needs of each. A compiled program (`entry`) reads its own arguments. The arguments of a
  * function of set-up (`run`) are checked here.
  */
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { together } from './build.mjs';
 import { checkTypes, format, lint } from './checks.mjs';
@@ -31,6 +32,12 @@ function hnswlibIfNamed(args) {
 const NO_ARGUMENTS = { options: {}, positionals: 0 };
 
 const CHECKED_FIRST = [SUITES.short, SUITES.all];
+
+const ROOT = new URL('../../', import.meta.url);
+const GLOB = /[*?[{]/;
+
+/** `dist/test/unit/shared/fixedPoint.test.js` → `test/unit/shared/fixedPoint.test.ts` */
+const sourceOf = (name) => name.replace(/^(?:\.\/)?(?:dist\/)?/, '').replace(/\.js$/, '.ts');
 
 /** A named file that is not a test. It stands for the tests that prove it. */
 const TESTED_FILE = /^(?!.*\.test\.[jt]s$)(?!(?:\.\/)?dist\/)[\w./-]+\.[a-z]\w*$/;
@@ -151,4 +158,6 @@ export function assertArguments({ options, positionals: most = Number.POSITIVE_I
 function assertTestFiles(named) {
   const other = named.find((name) => !/^(?:\.\/)?(?:dist\/)?test\//.test(name) && !TESTED_FILE.test(name));
   if (other !== undefined) throw new Error(`'${other}' is not below test/`);
+  const missing = named.find((name) => !GLOB.test(name) && !existsSync(new URL(sourceOf(name), ROOT)));
+  if (missing !== undefined) throw new Error(`'${missing}' does not exist`);
 }

@@ -69,6 +69,13 @@ describe('set-up', () => {
     expect(setUp.output).to.contain('The command strat is unknown; known are install, build');
   });
 
+  it('refuses a test that does not exist before it builds', async () => {
+    const named = 'test/unit/shared/none.test.ts';
+    const setUp = launch(process.execPath, [join(ROOT, 'scripts', 'setup.mjs'), 'test', named], { cwd: folder });
+    expect(await setUp.waitForEnd()).to.deep.equal({ code: 2, signal: null });
+    expect(setUp.output).to.equal(`'${named}' does not exist; --help shows the usage`);
+  });
+
   it('leaves signals to the command that runs after it', async () => {
     const command = run(`
       await interruptible(async () => {});
