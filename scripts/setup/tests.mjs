@@ -39,7 +39,9 @@ shard/state/commitBuilder.ts, stands for the tests that prove it.
 VOUCH_SEED repeats the randomised tests of a run. Ctrl-C ends the run and every process that it has started.`;
 
 const isLong = (file) => file.endsWith('.long.test.js');
-const isUnit = (file) => file.startsWith('unit/');
+
+/** Folders whose tests may be long by their titles. */
+const MAY_BE_LONG = /^(?:cluster|contract|faults|simulate)\//;
 
 /**
  * Titles of long suites and tests in other files: those of `atLength` in test/support/atLength.ts, and the contract again, through
@@ -71,7 +73,7 @@ export const SUITES = {
   long: {
     parts: [
       { has: isLong, mocha: [] },
-      { has: (file) => !isLong(file) && !isUnit(file), mocha: only(LONG_TITLES) },
+      { has: (file) => MAY_BE_LONG.test(file) && !isLong(file), mocha: only(LONG_TITLES) },
     ],
     waiting: 1,
   },
@@ -86,21 +88,21 @@ const GROUPS = [
   /^attack\/stalls\/.*\.long\./,
   /^(?:attack|faults|nats|simulate)\/.*\.long\./,
   /^unit\/.*\.long\./,
+  /^cluster\/load.*\.long\./,
+  /^cluster\/[m-z].*\.long\./,
   /^cluster\/.*\.long\./,
   /^contract\/.*\.long\./,
   /\.long\./,
   /^contract\/[^f-qs]/,
-  /^cluster\/[m-z]/,
-  /^(?:attack|nats)\//,
   /^faults\/(?!damage)/,
-  /^contract\/[f-q]/,
+  /^cluster\/[m-z]/,
   /^unit\/shard\/(?!index\/)/,
-  /^faults\//,
+  /^contract\/[f-q]/,
+  /^nats\//,
   /^contract\//,
-  /^cluster\/[a-h]/,
-  /^cluster\//,
   /^unit\/shard\//,
-  /^interop\//,
+  /^faults\//,
+  /^cluster\//,
 ];
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -1,5 +1,6 @@
 // Covers: shared/clock.ts
 /** The suites of tests, and a run that is ended early with its processes. */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { expect } from 'chai';
 import { atLength, titleIn } from '../../../support/atLength.js';
 import { eventually } from '../../../support/expectations.js';
 import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
-import { ROOT } from '../../../support/sourceTree.js';
+import { filesBelow, ROOT } from '../../../support/sourceTree.js';
 
 const RUNNER = new URL('../../../../../scripts/setup/tests.mjs', import.meta.url).href;
 const ENDLESS = fileURLToPath(new URL('../../../support/launch/endlessTest.js', import.meta.url)).slice(ROOT.length);
@@ -69,19 +70,32 @@ describe('the suites of tests', () => {
     ...['records (through the client)', 'the HTTP edge, HTTP by node (cluster)'],
   ];
 
-  it('run each test in npm test or in npm run test:long, and never in both', async () => {
-    const { SUITES } = (await import(RUNNER)) as { SUITES: Record<string, { readonly parts: readonly Part[] }> };
-    const has = (suite: string, file: string, title: string): boolean =>
-      SUITES[suite]!.parts.some(({ has, mocha: [, pattern = '', invert] }) => {
-        return has(file) && new RegExp(pattern).test(title) === (invert === undefined);
-      });
+  let suites: Readonly<Record<string, { readonly parts: readonly Part[] }>>;
+  before(async () => {
+    ({ SUITES: suites } = await import(RUNNER));
+  });
+  const has = (suite: string, file: string, title: string): boolean =>
+    suites[suite]!.parts.some(({ has, mocha: [, pattern = '', invert] }) => {
+      return has(file) && new RegExp(pattern).test(title) === (invert === undefined);
+    });
+
+  it('run each test in npm test or in npm run test:long, and never in both', () => {
     for (const file of FILES)
-      for (const title of file.startsWith('unit/') ? TITLES.slice(0, 2) : TITLES)
+      for (const title of /^(?:contract|faults)/.test(file) ? TITLES : TITLES.slice(0, 2))
         expect([has('short', file, title) !== has('long', file, title), has('all', file, title)], file).to.deep.equal([
           true,
           true,
         ]);
     const isShort = TITLES.map((title) => has('short', FILES[0]!, title));
     expect(isShort).to.deep.equal([true, true, false, false, false, false]);
+  });
+
+  it('run in npm run test:long all tests that are long by their titles', () => {
+    const named = filesBelow('test', '.test.ts').filter((file) =>
+      /^\s*(?:it|describe)\(.*(?:atLength|titleIn)\(|^inBothModesA/m.test(readFileSync(join(ROOT, file), 'utf8')),
+    );
+    expect(named).to.have.length.above(10);
+    const compiled = named.map((file) => file.replace(/^test\//, '').replace(/\.ts$/, '.js'));
+    expect(compiled.filter((file) => !has('long', file, atLength('records')))).to.deep.equal([]);
   });
 });
