@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { toHex } from '../../shared/hashing/hash.js';
 import { afterAccessFrame, decodeAccessFrame } from '../../shared/log/accessFrame.js';
+import { atLength } from '../support/atLength.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { runAccessExport, succeeded } from '../support/launch/commands.js';
 import { inBothModes } from '../support/launch/modes.js';
@@ -243,7 +244,7 @@ inBothModes('the access log', (service) => {
     expect((await copy.ro.get('/v1/namespaces/c')).body.audit_reads).to.equal(true);
   });
 
-  it('is checked by npm run verify, which refuses another head and every changed byte', async () => {
+  it(atLength('is checked by npm run verify, which refuses another head and every changed byte'), async () => {
     for (let i = 0; i < 5; i++) await reader.get('/v1/records/count?collection=c');
     const head = await page('&limit=1');
     await reader.get('/v1/records/count?collection=c');
@@ -283,7 +284,7 @@ inBothModes('the access log', (service) => {
     });
   });
 
-  it('is listed by npm run verify only if it has entries, or should have some', async () => {
+  it(atLength('is listed by npm run verify only if it has entries, or should have some'), async () => {
     expect((await verify(['access', '-'], Buffer.alloc(0))).text).to.match(/^! access log +-: no entries: /);
     await project.rw.post('/v1/namespaces', { name: 'plain', dimension: 1, metric: 'squared_l2' });
     if (service.mode === 'cluster') return;
@@ -302,7 +303,7 @@ inBothModes('the access log', (service) => {
     expect(plain.text).to.match(/^! no access log +\S+\/plain, id \d+: its reads are not audited\n$/);
   });
 
-  it('is copied by npm run export, which overwrites no file and copies no empty log', async () => {
+  it(atLength('is copied by npm run export, which overwrites no file and copies no empty log'), async () => {
     await withFolder(async (folder) => {
       const file = join(folder, 'copy');
       const take = (client: Client) => runAccessExport(service.url, client, 'c', file).waitForEnd(60_000);

@@ -1,6 +1,7 @@
 /** Records of collections with `ttl_secs`, which expire without an `expires_at` of their own. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
+import { atLength } from '../support/atLength.js';
 import { answered, refused } from '../support/launch/answers.js';
 import { beforeExpiry, reached } from '../support/launch/beforeExpiry.js';
 import type { Answer, Client } from '../support/launch/client.js';
@@ -128,7 +129,7 @@ inBothModesAndThroughClient('a collection with ttl_secs', ROUTES, (service, { re
     expect(answered(await rw.get('/v1/namespaces/c')).ttl_secs).to.equal(DAY_SECS);
   });
 
-  it('removes its expired records without any call, also those of before a restart', async () => {
+  it(atLength('removes its expired records without any call, also those of before a restart'), async () => {
     const own = await restartable();
     const { rw: client } = await own.newProject();
     answered(await create('c', 1, client));

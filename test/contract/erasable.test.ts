@@ -7,6 +7,7 @@ import { fromWire } from '../../client/spelling.js';
 import { systemClock } from '../../shared/clock.js';
 import { readProof, verifyReceipt } from '../../verifier/receipt.js';
 import { claimedRecord } from '../../verifier/recordJson.js';
+import { atLength } from '../support/atLength.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client } from '../support/launch/service.js';
 import { begin, exported, imported, send } from '../support/rigs/backups.js';
@@ -177,7 +178,7 @@ inBothModes('records under keys', (service) => {
 });
 
 inBothModes('an import of records under keys that the vault does not have', (_, { start }) => {
-  it('is whole after a restart, also if another key was made with the id of theirs', async () => {
+  it(atLength('is whole after a restart, also if another key was made with the id of theirs'), async () => {
     const service = await start({});
     const [source, target] = [(await service.newProject()).rw, (await service.newProject()).rw];
     const make = (rw: Client, name: string) => rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2' });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Claims, type Erasure, parsePolicy, signersOf, verifyErasure, verifyFrames } from '../../verifier/index.js';
 import type { LogState, Moment } from '../../verifier/replay.js';
+import { atLength } from '../support/atLength.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
 import { exported, imported } from '../support/rigs/backups.js';
@@ -299,7 +300,7 @@ inBothModes('certificates of erasure', (service) => {
   });
 });
 
-inBothModes('certificates of erasure after a restart from a snapshot', (_, { start }) => {
+inBothModes(atLength('certificates of erasure after a restart from a snapshot'), (_, { start }) => {
   it('name the events of records that were deleted before', async () => {
     const service = await start({ VOUCH_SNAPSHOT_EVERY_BYTES: '1024' });
     const { rw } = await service.newProject();

@@ -2,6 +2,7 @@
 /** A collection's graph over HTTP: nodes, edges, walks and refusals. */
 import { expect } from 'chai';
 import { verifyReceipt } from '../../verifier/receipt.js';
+import { atLength } from '../support/atLength.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
 
@@ -221,7 +222,7 @@ inBothModes('graph', (service) => {
   });
 });
 
-inBothModes('graph, restarted', (_shared, { restartable }) => {
+inBothModes(atLength('graph, restarted'), (_shared, { restartable }) => {
   it('is unchanged', async () => {
     const service = await restartable();
     const { rw } = await service.newProject();

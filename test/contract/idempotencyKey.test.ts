@@ -2,6 +2,7 @@
 /** The header `Idempotency-Key`: a repeated request is done once, or refused where that is impossible. */
 import { expect } from 'chai';
 import { hash } from '../../shared/hashing/hash.js';
+import { atLength } from '../support/atLength.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
 
@@ -150,7 +151,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     });
   });
 
-  it('makes a deletion repeatable even after a kill of all processes', async () => {
+  it(atLength('makes a deletion repeatable even after a kill of all processes'), async () => {
     const own = await restartable();
     const client = (await own.newProject()).rw;
     await client.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });

@@ -5,6 +5,7 @@ import { quantise } from '../../shared/fixedPoint.js';
 import { readProof, verifyReceipt } from '../../verifier/receipt.js';
 import { rebuiltEvent } from '../../verifier/receiptEvent.js';
 import { claimedRecord } from '../../verifier/recordJson.js';
+import { atLength } from '../support/atLength.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
@@ -313,7 +314,7 @@ inBothModesAndThroughClient(
       expect([sent.status, sent.body.code]).to.deep.equal([400, 'validation_error']);
     });
 
-    it('is one after a restart', async () => {
+    it(atLength('is one after a restart'), async () => {
       const own = await restartable();
       const { rw: client } = await own.newProject();
       await fill(client, 'c');

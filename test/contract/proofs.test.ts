@@ -8,6 +8,7 @@ import { toHex } from '../../shared/hashing/hash.js';
 import { verifyCheckpoint } from '../../verifier/checkpoint.js';
 import { verifyConsistency, verifyInclusion } from '../../verifier/logProofs.js';
 import { verifyReceipt } from '../../verifier/receipt.js';
+import { atLength } from '../support/atLength.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 import { checkConsistency, checkInclusion, H, logRootOf } from '../unit/shard/audit/logOracle.js';
@@ -237,7 +238,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     }
   });
 
-  it('are unchanged after a kill of every process, and the log continues', async () => {
+  it(atLength('are unchanged after a kill of every process, and the log continues'), async () => {
     const own = await restartable();
     const { rw } = await own.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });

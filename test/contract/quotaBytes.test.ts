@@ -1,5 +1,6 @@
 /** The quota of bytes over HTTP: one project is full, and others continue. */
 import { expect } from 'chai';
+import { atLength } from '../support/atLength.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Service } from '../support/launch/service.js';
@@ -99,7 +100,7 @@ inBothModes('the quota of bytes', (_, { start }) => {
     for (let n = 0; n < 20; n++) expect((await insert(full, 'd')).status).to.equal(200);
   });
 
-  it('counts the same after a restart, from the log or a snapshot, and after an import', async () => {
+  it(atLength('counts the same after a restart, from the log or a snapshot, and after an import'), async () => {
     await encrypt(other, '6'.repeat(32));
     const [one, two] = [await usage(full), await usage(other)];
     await service.until(async () => (await other.get('/v1/usage')).body.storage.snapshot_bytes > 0);

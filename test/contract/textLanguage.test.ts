@@ -2,6 +2,7 @@
 /** Collections whose texts are in a language. */
 import { expect } from 'chai';
 import { LANGUAGES } from '../../shared/model/textLanguage.js';
+import { atLength } from '../support/atLength.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { announcement, answered, exported, imported, send } from '../support/rigs/backups.js';
@@ -173,7 +174,7 @@ inBothModesAndThroughClient(
       expect([sent.status, sent.body.code]).to.deep.equal([400, 'validation_error']);
     });
 
-    it('has it after a restart', async () => {
+    it(atLength('has it after a restart'), async () => {
       const own = await restartable();
       const { rw: client } = await own.newProject();
       await fill(client, 'c');

@@ -1,6 +1,6 @@
 // Covers: shared/model/damage.ts
 /**
- * Flips a bit in one of eight bytes of every file of a small data folder, and cuts the file off at one of 36. Nothing
+ * Flips a bit in some bytes of every file of a small data folder, and cuts the file off at others. Nothing
  * wrong is served, damage is reported and left in place, and everything else is served. Files of collections are
  * damaged in many equal collections at once; one start covers all of these.
  */
@@ -12,6 +12,7 @@ import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { DAMAGES_REPORTED_MAX, type DamagedPart } from '../../shared/model/damage.js';
 import type { ReadCall } from '../../shared/protocol/calls.js';
+import { atLength } from '../support/atLength.js';
 import { eventually } from '../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
 import { ALIKE_KINDS, type Alike, AlikeFolder, type AlikeKind, ENCRYPTED_ID } from '../support/rigs/alikeFolder.js';
@@ -24,8 +25,9 @@ const RETRIES_MAX = 1_200;
 const RETRY_MS = 50;
 
 const WAYS = ['changed', 'cut off'] as const;
-/** One of this many bytes is damaged in this way. */
-const EVERY = { changed: 8, 'cut off': 36 };
+/** One of this many bytes is damaged in this way, in `npm test` and at length. */
+const FEW = { changed: 40, 'cut off': 180 };
+const MANY = { changed: 8, 'cut off': 36 };
 
 interface Case {
   /** A file of a collection. */
@@ -103,12 +105,12 @@ async function retried<T>(ask: () => Promise<T>): Promise<T> {
     }
 }
 
-const casesOf = (folder: AlikeFolder, pattern: Alike, random: SeededRandom): Case[] =>
+const casesOf = (folder: AlikeFolder, pattern: Alike, random: SeededRandom, every: typeof MANY): Case[] =>
   folder
     .filesOf(pattern)
     .flatMap((path, file) =>
       Array.from(folder.contentOf(path)).flatMap((_, at) =>
-        WAYS.filter((way) => random.int(EVERY[way]) === 0).map((way) => ({ file, at, way })),
+        WAYS.filter((way) => random.int(every[way]) === 0).map((way) => ({ file, at, way })),
       ),
     );
 
@@ -201,13 +203,13 @@ describe('damage in a small data folder', function () {
     for (const one of hurts) expectKept(one);
   }
 
-  it('in logs, snapshots, saved indexes and vault entries closes only their collections and is reported', async () => {
+  async function damageBytes(every: typeof MANY): Promise<void> {
     const startedMs = systemClock.monotonicMs();
     const waiting = new Map<AlikeKind, Case[]>();
     for (const kind of ALIKE_KINDS) {
       const [pattern, ...others] = folder.collections.filter((collection) => collection.kind === kind);
       for (const other of others) expect(lengthsOf(other), other.name).to.deep.equal(lengthsOf(pattern!));
-      waiting.set(kind, casesOf(folder, pattern!, random));
+      waiting.set(kind, casesOf(folder, pattern!, random, every));
     }
     // One collection of each kind stays whole.
     const toHurt = folder.collections.filter(({ kind }, i, all) => all[i + 1]?.kind === kind);
@@ -227,5 +229,10 @@ describe('damage in a small data folder', function () {
     console.log(
       `      ${cases} cases over ${starts} starts in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`,
     );
-  });
+  }
+
+  const title = 'in logs, snapshots, saved indexes and vault entries closes only their collections and is reported';
+  it(title, () => damageBytes(FEW));
+
+  it(atLength(title), () => damageBytes(MANY));
 });

@@ -1,5 +1,5 @@
 /**
- * Removes a file or folder of a small data folder: half of them in turn, drawn. A lost thing is not mistaken for one
+ * Removes a file or folder of a small data folder: some of them in turn, drawn. A lost thing is not mistaken for one
  * that never existed, unless nothing else mentions it. No other file is deleted because of it.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { VouchError } from '../../shared/errors/errors.js';
 import type { ReadCall } from '../../shared/protocol/calls.js';
 import { createKey } from '../../shared/registry/keys.js';
 import { projectToHex } from '../../shared/vault/entryName.js';
+import { atLength } from '../support/atLength.js';
 import { eventually } from '../support/expectations.js';
 import { drawnOneIn } from '../support/model/random.js';
 import { AlikeFolder, ENCRYPTED_ID } from '../support/rigs/alikeFolder.js';
@@ -101,9 +102,9 @@ describe('a data folder that has lost a file or a folder', () => {
     return isOther ? 'served' : outcome;
   }
 
-  it('reports what cannot be rebuilt, serves everything else, and deletes nothing more', async () => {
+  async function loseOneIn(count: number): Promise<void> {
     const all = entriesBelow(folder.path).filter((entry) => !/^lock|\.revisions-|^collections\/removed/.test(entry));
-    const drawn = drawnOneIn(2, all);
+    const drawn = drawnOneIn(count, all);
     const counts: Record<string, number> = {};
     for (const lost of drawn) {
       lose(lost);
@@ -133,7 +134,12 @@ describe('a data folder that has lost a file or a folder', () => {
       ).to.deep.equal([]);
     }
     console.log(`      ${drawn.length} losses; outcomes over all collections:`, counts);
-  });
+  }
+
+  const title = 'reports what cannot be rebuilt, serves everything else, and deletes nothing more';
+  it(title, () => loseOneIn(8));
+
+  it(atLength(title), () => loseOneIn(2));
 
   it('leaves foreign files in place', async () => {
     rmSync(path, { recursive: true, force: true });

@@ -6,15 +6,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyReceipt, type WriteReceipt } from '../../verifier/receipt.js';
-import { titleIn } from '../support/atLength.js';
+import { atLength } from '../support/atLength.js';
 import { answered } from '../support/launch/answers.js';
 import type { Answer } from '../support/launch/client.js';
 import { onceServed } from '../support/launch/persistently.js';
-import { type Mode, type Project, Service } from '../support/launch/service.js';
+import { type Project, Service } from '../support/launch/service.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
 const WRITERS = 6;
-const KILLS = 6;
+/** Numbers of kills, in `npm test` and at length. */
+const [KILLS, MANY_KILLS] = [3, 6];
 /** Pause of each writer between a search and its next write, which leaves the machine to the service. */
 const PAUSE_MS = 25;
 const COLLECTIONS = ['a', 'b', 'c'] as const;
@@ -75,7 +76,7 @@ async function expectFound(project: Project, { collection, values, id }: Written
   else if (found !== undefined) expect(found.body?.code, found.text).to.equal('unavailable');
 }
 
-async function underKills(service: Service, project: Project, seed: number): Promise<Written[]> {
+async function underKills(service: Service, project: Project, seed: number, kills: number): Promise<Written[]> {
   const random = seededRandom(seed);
   const victims = service.mode === 'cluster' ? ['s1', 's2', 'coordinator', 'nats'] : ['standalone'];
   let running = true;
@@ -96,7 +97,7 @@ async function underKills(service: Service, project: Project, seed: number): Pro
     return written;
   };
   const writers = Array.from({ length: WRITERS }, (_, i) => writer(i + 1));
-  for (let i = 0; i < KILLS; i++) {
+  for (let i = 0; i < kills; i++) {
     await new Promise((resolve) => setTimeout(resolve, 50 + random.int(400)));
     const victim = random.pick(victims);
     await service.kill(victim);
@@ -142,8 +143,13 @@ async function assertNothingLost(project: Project, written: readonly Written[]):
   }
 }
 
-for (const mode of ['cluster', 'standalone'] as Mode[])
-  describe(titleIn(mode, 'kill -9 under a write load', 'standalone'), () => {
+for (const [mode, kills] of [
+  ['cluster', KILLS],
+  ['cluster', MANY_KILLS],
+  ['standalone', MANY_KILLS],
+] as const) {
+  const title = `kill -9 under a write load (${mode})`;
+  describe(kills === KILLS ? title : atLength(title), () => {
     let service: Service;
     before(async () => {
       service = await Service.start(mode);
@@ -154,8 +160,8 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       const seed = testSeed();
       const project = await service.newProject();
       for (const name of COLLECTIONS) await createIndexed(project, name);
-      const written = await underKills(service, project, seed);
-      expect(written.length).to.be.above(KILLS);
+      const written = await underKills(service, project, seed, kills);
+      expect(written.length).to.be.above(kills);
       await assertNothingLost(project, written);
       for (const name of [...(mode === 'cluster' ? ['nats'] : []), ...service.processNames]) await service.kill(name);
       for (const name of [...(mode === 'cluster' ? ['nats'] : []), ...service.processNames])
@@ -163,3 +169,4 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       await assertNothingLost(project, written);
     });
   });
+}

@@ -3,15 +3,16 @@
  * or complete; an answered shred is complete at every later moment. VOUCH_SEED replays the schedule.
  */
 import { expect } from 'chai';
-import { titleIn } from '../support/atLength.js';
+import { atLength } from '../support/atLength.js';
 import { onceServed } from '../support/launch/persistently.js';
-import { type Mode, type Project, Service } from '../support/launch/service.js';
+import { type Project, Service } from '../support/launch/service.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
 import { recoverable, secretsOf } from '../support/rigs/vaultSecrets.js';
 
 const COLLECTIONS = ['a', 'b', 'c', 'd'] as const;
 const KEYS = 16;
-const KILLS = 6;
+/** Numbers of kills, in `npm test` and at length. */
+const [KILLS, MANY_KILLS] = [3, 6];
 const PAYLOAD = Buffer.from('sealed').toString('base64');
 const keyOf = (n: number): string => (n + 1).toString(16).padStart(32, '0');
 
@@ -69,8 +70,13 @@ async function expectLost(project: Project, { keyId, inserted }: Key): Promise<v
   }
 }
 
-for (const mode of ['cluster', 'standalone'] as Mode[])
-  describe(titleIn(mode, 'kill -9 while keys are shredded', 'standalone'), () => {
+for (const [mode, kills] of [
+  ['cluster', KILLS],
+  ['cluster', MANY_KILLS],
+  ['standalone', MANY_KILLS],
+] as const) {
+  const title = `kill -9 while keys are shredded (${mode})`;
+  describe(kills === KILLS ? title : atLength(title), () => {
     let service: Service;
     before(async () => {
       service = await Service.start(mode);
@@ -102,7 +108,7 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       const project = await service.newProject();
       const keys = await prepare(project);
       const shredding = shredAll(project, keys, random);
-      for (let kill = 0; kill < KILLS; kill++) {
+      for (let kill = 0; kill < kills; kill++) {
         await new Promise((resolve) => setTimeout(resolve, 20 + random.int(250)));
         const victim = random.pick(processes());
         await service.kill(victim);
@@ -141,3 +147,4 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       expect(await recoverable(service, byId(keys))).to.deep.equal([]);
     });
   });
+}

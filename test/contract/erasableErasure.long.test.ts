@@ -8,7 +8,7 @@ import { decodeGroups } from '../../shard/snapshot/contentChunk.js';
 import { chunksOf, openSnapshot, verifiedChunk } from '../../shard/snapshot/snapshotFile.js';
 import { readMasterKeyFile } from '../../shard/vault/masterKeyFile.js';
 import { systemEntropy } from '../../shared/clock.js';
-import { inBothModesAtLengthIn } from '../support/launch/modes.js';
+import { inBothModes } from '../support/launch/modes.js';
 import { secretsInMemory } from '../support/launch/processMemory.js';
 import type { Service } from '../support/launch/service.js';
 import { findStored, secretsOf } from '../support/rigs/vaultSecrets.js';
@@ -30,7 +30,7 @@ const randomVector = (): number[] => Array.from(systemEntropy(DIMENSION), (byte)
 /** The stored bytes of a vector. */
 const fixed = (vector: number[]): Buffer => Buffer.from(Int32Array.from(vector, (value) => value * 65_536).buffer);
 
-inBothModesAtLengthIn('cluster', 'what is left of a record under a key', (_shared, { start }) => {
+inBothModes('what is left of a record under a key', (_shared, { start }) => {
   it('is ciphertext before a shred, with snapshots and an index, and no key after it', async () => {
     const service = await start(SETTINGS);
     const { rw, name: project } = await service.newProject();
