@@ -127,7 +127,9 @@ export class ClusterConnection {
     const { jetstream, version } = nc.info!;
     if (jetstream !== true) {
       await nc.close();
-      throw unavailable('the NATS server runs without JetStream; start it with JetStream enabled (nats-server -js)');
+      throw unavailable(
+        `the NATS server at ${servers} runs without JetStream; start it with JetStream enabled (nats-server -js)`,
+      );
     }
     if (!isRecentEnough(version)) {
       await nc.close();

@@ -61,12 +61,13 @@ export class JetStreamCluster {
     const credentials = password === '' ? { token: username } : { user: username, pass: password };
     const options = { servers: `${hostname}:${port || 4222}`, ...(username === '' ? {} : credentials) };
     const asked = { name: 'vouch verify', inboxPrefix: INBOX, maxReconnectAttempts: 3 };
+    let connection: NatsConnection | undefined;
     try {
-      const connection = await connect({ ...options, ...login, ...asked });
-      return await JetStreamCluster.#over(connection, IMPORTED_API).catch(() =>
-        JetStreamCluster.#over(connection, OWN_API),
-      );
+      connection = await connect({ ...options, ...login, ...asked });
+      const opened = connection;
+      return await JetStreamCluster.#over(opened, IMPORTED_API).catch(() => JetStreamCluster.#over(opened, OWN_API));
     } catch (error) {
+      await connection?.close();
       throw new Error(`no JetStream answers at ${hostname}:${port || 4222}: ${(error as Error).message}`);
     }
   }
@@ -75,7 +76,12 @@ export class JetStreamCluster {
   async catalog(): Promise<CatalogItem[]> {
     const bucket = await this.at.js.views.kv(CATALOG, { bindOnly: true });
     const prefix = `$KV.${CATALOG}.`;
-    const { state } = await this.at.jsm.streams.info(`KV_${CATALOG}`, { subjects_filter: `${prefix}>` });
+    const listed = this.at.jsm.streams.info(`KV_${CATALOG}`, { subjects_filter: `${prefix}>` });
+    const { state } = await listed.catch((error: Error) => {
+      throw /stream not found/.test(error.message)
+        ? new Error('no Vouch service is stored on this NATS server')
+        : error;
+    });
     const items: CatalogItem[] = [];
     for (const subject of Object.keys(state.subjects ?? {})) {
       const key = subject.slice(prefix.length);
