@@ -53,7 +53,7 @@ describe('the service log of a cluster', () => {
     return answered(await onceServed(() => ro.get(path)));
   };
 
-  it(atLength('is equal, byte for byte, at every coordinator'), async () => {
+  it('is equal, byte for byte, at every coordinator', async () => {
     for (let i = 0; i < 10; i++) await write(`same${i}`);
     const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     for (const coordinator of COORDINATORS) {
