@@ -1,4 +1,4 @@
-// Covers: scripts/setup/interrupt.mjs, scripts/setup/command.mjs, scripts/setup/steps.mjs
+// Covers: scripts/setup/command.mjs, scripts/setup/commands.mjs, scripts/setup/interrupt.mjs, scripts/setup/steps.mjs
 /** Set-up, which prepares a checkout before its code is compiled: a program of its own in plain JavaScript. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
