@@ -109,8 +109,8 @@ describe('the service log of a cluster', () => {
 
   it(atLength('reports a collection whose catalog entry was deleted, which alarms its readers'), async () => {
     const follow = async () => visitLog(async (path) => Buffer.from(await text(path), 'hex'), policy, undefined);
-    const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     await write('stolen');
+    const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     await logged('stolen', COORDINATORS[0]!);
     await follow();
     const { body } = await project.rw.get('/v1/namespaces');

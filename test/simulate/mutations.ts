@@ -77,8 +77,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an append expects nothing of the log',
     isIn: inClusters,
     file: LOG,
-    find: 'const expect = { lastSubjectSequence: before };',
-    put: 'const expect = {};',
+    find: 'return await this.#store(frame, Math.min(leftMs, TRY_MS), before);',
+    put: 'return await this.#store(frame, Math.min(leftMs, TRY_MS));',
   },
   {
     name: "a frame of another owner is taken for one's own",

@@ -55,12 +55,12 @@ class StreamOfThree {
     return new JetStreamLogs(this.#connection(), 1);
   }
 
-  publish(bytes: Uint8Array, expected?: Position): { readonly seq: Position } {
+  publish(bytes: Uint8Array, expected?: Position): Position {
     if (expected !== undefined && expected !== this.messages.length) {
       this.refused++;
       throw new JetStreamRefusal(JETSTREAM.wrongLastSequence, `wrong last sequence: ${this.messages.length}`, false);
     }
-    return { seq: this.messages.push(bytes.slice()) };
+    return this.messages.push(bytes.slice());
   }
 
   #connection(): ClusterConnection {
@@ -69,10 +69,10 @@ class StreamOfThree {
         info: { cluster: 'three' },
         request: async (to: string, body: string) => this.#answer(to, JSON.parse(body)),
       },
-      js: {
-        publish: async (_: string, bytes: Uint8Array, options: { expect?: { lastSubjectSequence: Position } }) => {
+      streams: {
+        publish: async (_: string, bytes: Uint8Array, { after }: { after?: Position }) => {
           if (this.lost-- > 0) throw unavailable('lost');
-          return this.publish(bytes, options.expect?.lastSubjectSequence);
+          return this.publish(bytes, after);
         },
       },
       jsm: { streams: { info: async () => this.#info() } },
