@@ -1,5 +1,5 @@
 /**
- * Reused memory for long messages, frames and vectors. The system clears each page of new memory when it is first written: for
+ * Reused memory for long messages, frames and vectors. The system clears each page of new memory when it is first written. For
  * 300 KiB that takes 0.2 ms, and a copy into used memory 0.01 ms. Garbage outside of the heap also starts garbage collections.
  *
  * ```text

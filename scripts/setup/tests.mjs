@@ -44,17 +44,17 @@ const isLong = (file) => file.endsWith('.long.test.js');
 const MAY_BE_LONG = /^(?:cluster|contract|faults|simulate)\//;
 
 /**
- * Titles of long suites and tests in other files: those of `atLength` in test/support/atLength.ts, and the contract again, through
- * the package of the client or over the other HTTP engine.
+ * Titles of long suites and tests in other files. They are those of `atLength` in test/support/atLength.ts. The contract runs again
+ * through the package of the client, and over the other HTTP engine.
  */
 const LONG_TITLES = '\\((?:through the client|at length)\\)|, HTTP by ';
 const only = (titles) => ['--grep', titles];
 const without = (titles) => ['--grep', titles, '--invert'];
 
 /**
- * The parts of each suite: files, by their paths below `dist/test/`, and mocha's options that choose from their tests. `waiting`
- * groups run besides one for each core: they usually wait for the disk or for timers. Long tests measure how long an event loop
- * stalls, which more groups would disturb.
+ * The parts of each suite: files, by their paths below `dist/test/`, and mocha's options that choose from their tests. Besides one
+ * group for each core, `waiting` more run, since groups usually wait for the disk or for timers. Long tests measure how long an event
+ * loop stalls, which more groups would disturb.
  */
 export const SUITES = {
   /** Units, and the API in one mode. */

@@ -1,6 +1,6 @@
 /**
  * Publishes messages to streams and resolves when JetStream has stored them. All acknowledgements of a process go to one inbox, and one
- * timer checks all deadlines. `publish` of nats.js makes a timer, several promises and an error with a stack for each message.
+ * timer checks all deadlines. The `publish` of nats.js makes a timer, several promises and an error with a stack for each message.
  */
 import { type Msg, type MsgHdrs, MsgHdrsImpl, type NatsConnection } from 'nats';
 import type { Clock } from '../clock.js';

@@ -65,8 +65,8 @@ export class WalkScratch {
   }
 
   /**
-   * Prepares a walk that ends with the nearest `width` nodes. With `takesAll` all nodes count, otherwise those with a slot,
-   * optionally one in the bitmap `eligible`, which is empty if all slots are eligible. `query`: words of the vector, as the graph
+   * Prepares a walk that ends with the nearest `width` nodes. With `takesAll` all nodes count, otherwise those with a slot.
+   * The bitmap `eligible` has the slots that count; it is empty if all do. The words of `query` are those of the vector, as the graph
    * stores vectors.
    */
   prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Uint32Array): void {

@@ -110,7 +110,7 @@ describe('a bit set', () => {
     }
   });
 
-  it('lists its slots, in any block layout, and is not changed with a set of slots that was made from it', () => {
+  it('lists its slots in any block layout, and keeps them if a set made from it changes', () => {
     for (const dimension of [1, 3, 100]) {
       const shape = new BlockShape(dimension);
       const { bits, numbers } = Both.filled(random, 1_000);
