@@ -220,12 +220,12 @@ export class ShardRpc implements CallHandler<ShardCall> {
     const replica = this.shard.replicas.get(collectionId);
     const handle = replica?.owned;
     if (handle === undefined || handle.quarantined) return null;
+    const unopened = handle.openCollection === undefined ? await handle.sequence() : undefined;
+    if (replica?.owned !== handle || handle.quarantined) return null;
     // In one turn: in the middle of a removal, no record is due any more.
     if (handle.openCollection !== undefined)
       return this.#isDue(handle) ? null : handle.openCollection.journal.seenSequence;
-    const sequence = (await handle.sequence()) ?? null;
-    const isSame = replica?.owned === handle && !handle.quarantined;
-    return isSame && !this.services.context.removals.isDue(collectionId) ? sequence : null;
+    return this.services.context.removals.isDue(collectionId) ? null : (unopened ?? null);
   }
 
   async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {
