@@ -52,10 +52,8 @@ async function main([name = 'setup', ...args]) {
   if (!command) throw new UsageError(`The command ${name} is unknown; known are ${Object.keys(COMMANDS).join(', ')}.`);
   assertNode();
   const isHelp = asksForHelp(args);
-  if (command.usage !== undefined) {
-    if (isHelp) return void process.stdout.write(`${command.usage}\n`);
-    assertArguments(command, args);
-  }
+  if (isHelp && command.usage !== undefined) return void process.stdout.write(`${command.usage}\n`);
+  if (!isHelp && command.options !== undefined) assertArguments(command, args);
   const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
   await interruptible(() =>
     withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {

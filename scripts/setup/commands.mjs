@@ -1,6 +1,6 @@
 /**
  * The commands of `npm run`, and the needs of each. A compiled program (`entry`) reads its own arguments. The arguments of a
- * function of set-up (`run`) are checked here.
+ * function of set-up (`run`) are checked here. So are the names of a tool's options, since to install and build takes minutes.
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -15,6 +15,7 @@ import { areSome, runTests, SUITES, TEST_OPTIONS, TEST_USAGE } from './tests.mjs
 export class UsageError extends SetupError {}
 
 const TEXT = { type: 'string' };
+const FLAG = { type: 'boolean' };
 
 /** Needs of a program, of a program that starts NATS servers, and of a tool. Needs in an inner list are made concurrently. */
 const PROGRAM = ['packages', 'programs'];
@@ -30,6 +31,24 @@ function hnswlibIfNamed(args) {
 }
 
 const NO_ARGUMENTS = { options: {}, positionals: 0 };
+
+/** The options of tools; each tool reads the values. */
+const OPTIONS = {
+  bench: optionsOf('only data json inputs postgres restart-records large-records large-dimension', 'quick'),
+  soak: optionsOf('minutes seed nats shards coordinators collections clients rate followers only folder', 'keep'),
+  simulate: optionsOf(
+    'hours seed length calm jobs only minutes step without kinds fault points',
+    'replay shrink mutations sweep real',
+  ),
+  fuzz: optionsOf('minutes target seed', ''),
+  sbom: optionsOf('', 'licences'),
+};
+
+/** Options that take a value, and options that take none, each by their names with blanks between. */
+function optionsOf(texts, flags) {
+  const named = (names, type) => names.split(' ').flatMap((name) => (name === '' ? [] : [[name, type]]));
+  return Object.fromEntries([...named(texts, TEXT), ...named(flags, FLAG)]);
+}
 
 const CHECKED_FIRST = [SUITES.short, SUITES.all];
 
@@ -99,8 +118,8 @@ export const COMMANDS = {
     ...NO_ARGUMENTS,
     run: (_, root) => format(root),
   },
-  start: { needs: CLUSTER, entry: 'scripts/start.js' },
-  standalone: { needs: PROGRAM, entry: 'scripts/standalone.js' },
+  start: { needs: CLUSTER, entry: 'scripts/start.js', ...NO_ARGUMENTS },
+  standalone: { needs: PROGRAM, entry: 'scripts/standalone.js', ...NO_ARGUMENTS },
   cluster: { needs: CLUSTER, entry: 'scripts/cluster.js' },
   coordinator: { needs: PROGRAM, entry: 'coordinator/main.js' },
   shard: { needs: PROGRAM, entry: 'shard/main.js' },
@@ -112,8 +131,8 @@ export const COMMANDS = {
   import: { needs: PROGRAM, entry: 'scripts/import.js' },
   load: { needs: PROGRAM, needsFor: hnswlibIfNamed, entry: 'scripts/load.js' },
   mcp: { needs: PROGRAM, entry: 'scripts/mcp.js' },
-  demo: { needs: CLUSTER, entry: 'scripts/demo.js' },
-  docs: { needs: TOOL, entry: 'scripts/docs.js' },
+  demo: { needs: CLUSTER, entry: 'scripts/demo.js', ...NO_ARGUMENTS },
+  docs: { needs: TOOL, entry: 'scripts/docs.js', ...NO_ARGUMENTS },
   client: {
     // Needs all packages, since its adapters are compiled against the packages that they adapt.
     needs: ['allPackages', 'clientTypes'],
@@ -124,12 +143,17 @@ Makes the package of the client and its tarball in dist-client, or in a new fold
     positionals: 1,
     run: () => import('./builds/client.mjs'),
   },
-  sbom: { needs: TOOL, entry: 'scripts/sbom.js' },
-  bench: { needs: ['allPackages', ['hnswlib', 'build', 'nats']], entry: 'bench/main.js' },
-  soak: { needs: ['allPackages', ['build', 'nats']], entry: 'test/soak/main.js' },
-  simulate: { needs: TOOL, entry: 'test/simulate/main.js' },
-  fuzz: { needs: TOOL, entry: 'test/fuzz/main.js' },
-  specimen: { needs: TESTS, entry: 'test/formats/makeSpecimen.js' },
+  sbom: { needs: TOOL, entry: 'scripts/sbom.js', options: OPTIONS.sbom, positionals: 0 },
+  bench: { needs: ['allPackages', ['hnswlib', 'build', 'nats']], entry: 'bench/main.js', options: OPTIONS.bench },
+  soak: {
+    needs: ['allPackages', ['build', 'nats']],
+    entry: 'test/soak/main.js',
+    options: OPTIONS.soak,
+    positionals: 0,
+  },
+  simulate: { needs: TOOL, entry: 'test/simulate/main.js', options: OPTIONS.simulate, positionals: 0 },
+  fuzz: { needs: TOOL, entry: 'test/fuzz/main.js', options: OPTIONS.fuzz, positionals: 0 },
+  specimen: { needs: TESTS, entry: 'test/formats/makeSpecimen.js', options: {}, positionals: 1 },
   test: tests(TESTS, SUITES.short, 'npm test', 'checks types, style and format first'),
   'test:long': tests(TESTS_IN_A_BROWSER, SUITES.long, 'npm run test:long', 'runs what npm test leaves out'),
   'test:all': tests(

@@ -1,6 +1,6 @@
 // Covers: scripts/setup/command.mjs, scripts/setup/commands.mjs, scripts/setup/interrupt.mjs, scripts/setup/steps.mjs
 /** Set-up, which prepares a checkout before its code is compiled: a program of its own in plain JavaScript. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -74,6 +74,23 @@ describe('set-up', () => {
     const setUp = launch(process.execPath, [join(ROOT, 'scripts', 'setup.mjs'), 'test', named], { cwd: folder });
     expect(await setUp.waitForEnd()).to.deep.equal({ code: 2, signal: null });
     expect(setUp.output).to.equal(`'${named}' does not exist; --help shows the usage`);
+  });
+
+  it('refuses an unknown option and one word too many before it installs or builds', async () => {
+    for (const name of ['setup.mjs', 'setup'])
+      cpSync(join(ROOT, 'scripts', name), join(folder, 'scripts', name), { recursive: true });
+    for (const [command, argument, says] of [
+      ...['bench', 'fuzz', 'simulate', 'soak', 'start'].map(
+        (name) => [name, '--colour', "Unknown option '--colour'"] as const,
+      ),
+      ['fuzz', 'events', "Unexpected argument 'events'"],
+      ['simulate', '--seed', "Option '--seed <value>' argument missing"],
+    ] as const) {
+      const setUp = launch(process.execPath, ['scripts/setup.mjs', command, argument], { cwd: folder });
+      expect(await setUp.waitForEnd(), command).to.deep.equal({ code: 2, signal: null });
+      expect(setUp.output, command).to.equal(`${says}; --help shows the usage`);
+    }
+    expect(readdirSync(folder)).to.deep.equal(['scripts']);
   });
 
   it('leaves signals to the command that runs after it', async () => {

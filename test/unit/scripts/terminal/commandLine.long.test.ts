@@ -12,6 +12,8 @@ import { ROOT } from '../../../support/sourceTree.js';
 /** A row of `scripts/setup/commands.mjs`. `entry` is a compiled program; without it set-up reads the arguments. */
 interface Command {
   readonly entry?: string;
+  /** The options that set-up knows, by name. */
+  readonly options?: object;
 }
 
 const SETUP = join(ROOT, 'scripts', 'setup.mjs');
@@ -55,12 +57,19 @@ describe('every command', () => {
     expect(Object.keys(COMMANDS).sort()).to.deep.equal([...Object.keys(scripts), ...OF_SETUP].sort());
   });
 
+  /** The options in a usage text; `npm run sbom --silent` is one of npm. */
+  const optionsIn = (usage: string): string[] =>
+    [...new Set(usage.replace('--silent', '').match(/(?<=[\s[]--)[a-z][a-z-]*/g) ?? [])].sort();
+
   for (const flag of ['--help', '-h'])
-    it(`answers ${flag}, also behind other arguments, with its usage, and does nothing more`, async () => {
+    it(`answers ${flag}, also behind other arguments, with all options that set-up knows, and does nothing more`, async () => {
       for (const { name, code, lines } of await answers('--colour', flag)) {
         expect(code, name).to.equal(0);
         const called = OF_SETUP.includes(name) ? 'node scripts/setup.mjs' : `npm (?:run )?${name}`;
         expect(lines[0], name).to.match(new RegExp(`^${called}(?: |$)`));
+        const { entry, options } = COMMANDS[name]!;
+        if (entry !== undefined && options !== undefined)
+          expect(Object.keys(options).sort(), name).to.deep.equal(optionsIn(lines.join('\n')));
       }
       expect(await readdir(folder)).to.deep.equal([]);
     });
