@@ -51,11 +51,15 @@ const LONG_TITLES = '\\((?:through the client|at length)\\)|, HTTP by ';
 const only = (titles) => ['--grep', titles];
 const without = (titles) => ['--grep', titles, '--invert'];
 
-/**
- * The parts of each suite: files, by their paths below `dist/test/`, and mocha's options that choose from their tests. Besides one
- * group for each core, `waiting` more run, since groups usually wait for the disk or for timers. Long tests measure how long an event
- * loop stalls, which more groups would disturb.
- */
+/** Every unit, every row of the API in both modes, and one pass of each kind of fault. */
+const SHORT = [{ has: (file) => !isLong(file), mocha: without(LONG_TITLES) }];
+/** All tests that `SHORT` leaves out. */
+const LONG = [
+  { has: isLong, mocha: [] },
+  { has: (file) => MAY_BE_LONG.test(file) && !isLong(file), mocha: only(LONG_TITLES) },
+];
+
+/** The parts of each suite: files, by their paths below `dist/test/`, and mocha's options that choose from their tests. */
 export const SUITES = {
   /** Units, and the API in one mode. */
   fast: {
@@ -65,33 +69,28 @@ export const SUITES = {
         mocha: without(`\\(cluster\\)|${LONG_TITLES}`),
       },
     ],
-    waiting: 2,
   },
-  /** Every unit, every row of the API in both modes, and one pass of each kind of fault. */
-  short: { parts: [{ has: (file) => !isLong(file), mocha: without(LONG_TITLES) }], waiting: 2 },
-  /** All tests that `short` leaves out. */
-  long: {
-    parts: [
-      { has: isLong, mocha: [] },
-      { has: (file) => MAY_BE_LONG.test(file) && !isLong(file), mocha: only(LONG_TITLES) },
-    ],
-    waiting: 1,
-  },
-  all: { parts: [{ has: () => true, mocha: [] }], waiting: 1 },
+  short: { parts: SHORT },
+  long: { parts: LONG },
+  all: { parts: [...SHORT, ...LONG] },
 };
+
+/** Groups that run besides one for each core, since groups often wait for the disk or for timers. */
+const WAITING = 2;
 
 /**
  * The groups of files below `test/`. A file belongs to the first pattern that matches it. Files without a match form a group that
  * begins first. The others begin in this order: the longest first, so that the lanes end together.
  */
 const GROUPS = [
-  /^attack\/stalls\/.*\.long\./,
-  /^(?:attack|faults|nats|simulate)\/.*\.long\./,
+  /^(?:attack\/(?!stalls)|faults|nats|simulate).*\.long\./,
+  /^unit\/shard\/index\/.*\.long\./,
   /^unit\/.*\.long\./,
-  /^cluster\/load.*\.long\./,
-  /^cluster\/[m-z].*\.long\./,
-  /^cluster\/.*\.long\./,
+  /^attack\/stalls\/.*\.long\./,
   /^contract\/.*\.long\./,
+  /^cluster\/[a-k].*\.long\./,
+  /^cluster\/l.*\.long\./,
+  /^cluster\/.*\.long\./,
   /\.long\./,
   /^contract\/[^f-qs]/,
   /^faults\/(?!damage)/,
@@ -120,19 +119,20 @@ export const areSome = (args) => namesFiles(args) || args.some((argument) => /^(
 function groupsOf(root, { parts }, args) {
   const tests = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js');
   const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
-  return parts.flatMap(({ has, mocha }) => {
+  const chosen = areSome(args) ? [{ has: (file) => parts.some((part) => part.has(file)), mocha: [] }] : parts;
+  return chosen.flatMap(({ has, mocha }) => {
     const files = tests.filter(has);
     return [-1, ...GROUPS.keys()]
       .map((group) => files.filter((file) => groupOf(file) === group))
       .filter((own) => own.length > 0)
-      .map((own) => [...own.map((file) => join('dist', 'test', file)), ...(areSome(args) ? [] : mocha)]);
+      .map((own) => [...own.map((file) => join('dist', 'test', file)), ...mocha]);
   });
 }
 
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
- * @param {{ parts: { has: (file: string) => boolean, mocha: readonly string[] }[], waiting: number }} suite runs if `args` name no files
+ * @param {{ parts: { has: (file: string) => boolean, mocha: readonly string[] }[] }} suite runs if `args` name no files
  * @returns {Promise<void>} when mocha has ended; the exit code of this process is then set
  */
 export async function runTests(root, args, suite = SUITES.short) {
@@ -171,7 +171,7 @@ export async function runTests(root, args, suite = SUITES.short) {
   const lane = async () => {
     for (const { files, output } of waiting) output.end(stopped ? 0 : await runGroup(files, output));
   };
-  const lanes = Array.from({ length: availableParallelism() + suite.waiting }, lane);
+  const lanes = Array.from({ length: availableParallelism() + WAITING }, lane);
   for (const { output } of groups) await output.show();
   await Promise.all(lanes);
   for (const signal of SIGNALS) process.off(signal, forward);

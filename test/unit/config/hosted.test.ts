@@ -52,7 +52,7 @@ describe('the hosting files', () => {
     expect(permissions).to.deep.equal({ contents: 'read' });
     expect(jobs.test.steps.flatMap(({ run }) => run ?? [])).to.deep.equal(['.ci/run']);
     const [, seconds] = /^WITHIN_SECS=(\d+)$/m.exec(read('.ci/run'))!;
-    expect(jobs.test['timeout-minutes'] * 60).to.be.above(2 * Number(seconds));
+    expect(jobs.test['timeout-minutes'] * 60).to.be.above(Number(seconds));
   });
 
   it('update packages of existing folders, except those that the decision records pin', () => {
