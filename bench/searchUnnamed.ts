@@ -54,8 +54,8 @@ async function compare(vectors: VectorBlocks, query: Int32Array, rounds: number)
     insertions: new InsertionTimes(vectors.shape),
   };
   const call = { op: 'search', query: new Uint8Array(query.buffer), k: K } as const;
-  const alone = (): Promise<unknown> => index.search(query, K);
-  const whole = (): Promise<unknown> =>
+  const alone = async (): Promise<unknown> => index.search(query, K);
+  const whole = async (): Promise<unknown> =>
     searchCollection(searched, query, call, () => new Slice(systemClock, Number.POSITIVE_INFINITY));
   for (let i = 0; i < WARM_UP; i++) await (i % 2 ? alone() : whole());
   const aloneUs = new Float64Array(rounds);

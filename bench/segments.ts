@@ -65,7 +65,7 @@ class Bench {
     const opened = await withDelays(() => this.alone.open('hnsw', {}));
     const generation: Generation = opened.result;
     try {
-      const found = await this.searches((query, eligible) => generation.search(query, K, eligible));
+      const found = await this.searches(async (query, eligible) => generation.search(query, K, eligible));
       return [
         row('built', builtMs / 1000, 's'),
         row('loaded', opened.ms / 1000, 's'),

@@ -11,7 +11,7 @@ export function searchState(
   query: Int32Array | undefined,
   options: AsOfOptions,
   slice: () => Slice,
-): Promise<FoundFields> {
+): FoundFields | Promise<FoundFields> {
   const { vectors, metadata, texts, graph, insertions } = state;
   const searched = { vectors, metadata, texts, graph, insertions, index: exact(vectors), records: state };
   return searchAsOf({ searched, timeMs }, query, options, slice);
@@ -23,7 +23,7 @@ export function searchAsOf(
   query: Int32Array | undefined,
   { agedToMs, ...call }: AsOfOptions,
   slice: () => Slice,
-): Promise<FoundFields> {
+): FoundFields | Promise<FoundFields> {
   const nowMs = agedToMs ?? timeMs;
   const aged = call.decay === undefined || nowMs === null ? call : { ...call, decay: { ...call.decay, nowMs } };
   return searchCollection(searched, query, aged, slice);

@@ -28,7 +28,8 @@ export class CollectionSearch {
       const metadata = seen
         ? notedSelection(this.collection.state.metadata, this.collection.journal, seen)
         : this.collection.state.metadata;
-      const result = resultOf(await searchCollection(this.#present(metadata), query, call, slice));
+      const found = searchCollection(this.#present(metadata), query, call, slice);
+      const result = resultOf(found instanceof Promise ? await found : found);
       return seen ? { ...result, ...seen } : result;
     }
     const past = await this.asOf.search({ call, asOf, query, deadlineMs, slice, hasTurn: false });

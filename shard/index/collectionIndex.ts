@@ -122,7 +122,7 @@ export class CollectionIndex {
   }
 
   /** Returns the nearest `k` live rows, optionally only those in `eligible`. */
-  search(query: Int32Array, k: number, eligible?: SlotSet): Promise<Hits> {
+  search(query: Int32Array, k: number, eligible?: SlotSet): Hits | Promise<Hits> {
     return this.#active === undefined
       ? this.collection.vectors.search(query, k, sliceTurns(), { eligible })
       : this.#active.generation.search(query, k, eligible);

@@ -44,12 +44,12 @@ export class Generation {
   #savedRows: number;
   /** Whether memory was too short to absorb a row. */
   #isFull = false;
-  /** Searches of the index in flight. */
+  /** Searches of the index in flight that take several turns. */
   #searches = 0;
   /** Number of replacements of records so far. */
   #replaced = 0;
   #retired = false;
-  /** Readers of the index: searches on threads, and `persist`. No row is absorbed or removed while there are any. */
+  /** Readers of the index: its searches in flight, and `persist`. No row is absorbed or removed while there are any. */
   #readers = 0;
   #isPersisting = false;
   /** Slots of covered rows that died while there were readers. They are removed when the last reader ends. */
@@ -128,15 +128,22 @@ export class Generation {
    * Returns the nearest `k` live rows with exact scores, optionally only those in `eligible`. Until the result is there, the
    * caller lets no slot of `eligible` be reused.
    */
-  async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Hits | Promise<Hits> {
     const { index, vectors } = this.parts;
     if (index === undefined || this.#retired || this.#exactIsCheaper(index, k, eligible))
       return vectors.search(query, k, sliceTurns(), { eligible });
+    const found = this.#mayBeRead ? index.search?.(query, k, eligible) : undefined;
+    if (found === undefined) return this.#counted(this.#searchIndex(index, query, k, eligible));
+    // Most searches end here, in one turn.
+    if (!(found instanceof Promise) && this.tail === 0 && !this.#isShort(found, found, k, eligible)) return found;
+    return this.#counted(this.#searchWithTail(found, query, k, eligible));
+  }
+
+  /** Counts a search in flight. */
+  async #counted(search: Promise<Hits>): Promise<Hits> {
     this.#searches++;
     try {
-      const found = this.#mayBeRead ? index.search?.(query, k, eligible) : undefined;
-      if (found !== undefined) return await this.#searchWithThreads(found, query, k, eligible);
-      return await this.#searchIndex(index, query, k, eligible);
+      return await search;
     } finally {
       this.#searches--;
       if (this.#retired && this.#searches === 0) await this.#free();
@@ -196,9 +203,9 @@ export class Generation {
     if (slice !== undefined) this.absorb(slice);
   }
 
-  /** Searches the tail while threads search the index, and merges the hits. `found`: those of the index. */
-  async #searchWithThreads(
-    found: Promise<Hits>,
+  /** Searches the tail while the index is searched, and merges the hits. `found`: those of the index. */
+  async #searchWithTail(
+    found: Hits | Promise<Hits>,
     query: Int32Array,
     k: number,
     eligible: SlotSet | undefined,

@@ -101,11 +101,11 @@ export interface Index {
    */
   candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array>;
   /**
-   * Searches on the search threads of the process: returns the nearest `k` of the rows that `candidates` would return,
-   * measured exactly. Undefined without threads, or if only `candidates` can make this search. Until the result is there,
-   * the caller absorbs and removes no row, and reuses no slot.
+   * Returns the nearest `k` of the rows that `candidates` would return, measured exactly, by the search threads of the process
+   * if it has some. Undefined if only `candidates` can make this search. Until the result is there, the caller absorbs and removes no
+   * row, and reuses no slot.
    */
-  search?(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined;
+  search?(query: Int32Array, k: number, eligible: SlotSet | undefined): Hits | Promise<Hits> | undefined;
   /**
    * Writes a payload of all rows that `open` can read. Removed rows may be in it. Until it is written, the caller absorbs
    * and removes no row.

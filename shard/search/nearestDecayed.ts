@@ -15,7 +15,7 @@ export interface Decaying {
   readonly index: {
     readonly serving: IndexKind | 'brute';
     /** Returns the nearest `n` rows by plain distance. */
-    search(query: Int32Array, n: number, eligible?: SlotSet): Promise<Hits>;
+    search(query: Int32Array, n: number, eligible?: SlotSet): Hits | Promise<Hits>;
   };
   readonly insertions: InsertionTimes;
 }

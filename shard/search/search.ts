@@ -80,14 +80,25 @@ export const isPlain = ({
  * `query`: components; undefined for the vector of the record `like`. `slice` makes the slices of each part of the
  * work.
  */
-export async function searchCollection(
+export function searchCollection(
+  searched: Searched,
+  query: Int32Array | undefined,
+  call: SearchOptions,
+  slice: () => Slice,
+): FoundFields | Promise<FoundFields> {
+  if (query === undefined || !isPlain(call)) return searchInSteps(searched, query, call, slice);
+  const found = searched.index.search(query, call.k);
+  return found instanceof Promise
+    ? found.then((hits) => withExternalIds(hits, searched.records))
+    : withExternalIds(found, searched.records);
+}
+
+async function searchInSteps(
   searched: Searched,
   query: Int32Array | undefined,
   call: SearchOptions,
   slice: () => Slice,
 ): Promise<FoundFields> {
-  if (query !== undefined && isPlain(call))
-    return withExternalIds(await searched.index.search(query, call.k), searched.records);
   for (let tries = 1; tries < TRIES_MAX; tries++) {
     const found = await searchOnce(searched, query, call, { slice, isLast: false });
     if (found !== undefined) return found;

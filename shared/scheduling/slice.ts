@@ -86,6 +86,12 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
+/** Runs the steps with a pause between them. Returns the result at once if there is one step. */
+export function soon<Result>(steps: Steps<Result>, pause: () => Promise<void>): Result | Promise<Result> {
+  const step = steps.next();
+  return step.done ? step.value : pause().then(() => inTurns(steps, pause));
+}
+
 /** Runs the steps with a pause between them. */
 export async function inTurns<Result>(steps: Steps<Result>, pause: () => Promise<void>): Promise<Result> {
   for (;;) {

@@ -18,7 +18,7 @@ import { linkNodes, linkThreads } from './linking.js';
 import { capacityFor, constructionWidth, neighbours } from './parameters.js';
 import { readHnswPayload, type SavedGraph, writeGraph } from './payload.js';
 import { rowsFrom } from './segmentRows.js';
-import { encoded, formFor, stillSuits, suits, type VectorForm } from './vectorForm.js';
+import { encoded, formFor, stillSuits, type VectorForm } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Address of the graph. Address 0 stays unused. */
@@ -150,8 +150,7 @@ async function addNodes(
   const has = (ordinal: number): boolean => nodeOf[ordinal] !== NO_NODE;
   const vectorOf = (ordinal: number): Int32Array | undefined => {
     if (has(ordinal)) return graph.vectorOf(nodeOf[ordinal]!);
-    if (!rows.isLive(ordinal) || !suits(form, rows.components(ordinal))) return undefined;
-    return encoded(form, rows.components(ordinal));
+    return rows.isLive(ordinal) ? encoded(form, rows.components(ordinal)) : undefined;
   };
   const leaveOut = (ordinal: number): void => {
     if (rows.isLive(ordinal)) leftOut.push(ordinal);

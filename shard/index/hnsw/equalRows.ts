@@ -72,12 +72,14 @@ export class EqualRows {
     } while (current !== ordinal);
   }
 
-  /** Calls `visit` for one row of each ring whose vector has the hash of this one: nearly always an equal vector. */
-  find(vector: Int32Array, visit: (ordinal: number) => void): void {
+  /** Returns one row of each ring whose vector has the hash of this one: nearly always an equal vector. */
+  find(vector: Int32Array): number[] {
+    const found: number[] = [];
     const hash = hashOf(vector);
     const { places } = this.#tableOf(hash);
     for (let at = placeOf(hash, places); places[at] !== NONE; at = nextPlace(at, places))
-      if (this.#hashes.get(places[at]!) === hash) visit(places[at]!);
+      if (this.#hashes.get(places[at]!) === hash) found.push(places[at]!);
+    return found;
   }
 
   #isEqual(ordinal: number, vector: Int32Array): boolean {

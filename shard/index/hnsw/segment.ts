@@ -17,12 +17,12 @@ import { searchCost } from './cost.js';
 import { EqualRows, NONE } from './equalRows.js';
 import { GraphMemory, graphBytes, linkBytes, NO_NODE } from './graphMemory.js';
 import type { GraphSearch } from './graphSearch.js';
+import { GraphSearches } from './graphSearches.js';
 import { constructionWidth, searchWidth } from './parameters.js';
 import { type SavedGraph, writeGraph } from './payload.js';
 import { Proposals } from './proposals.js';
 import type { GraphRows } from './segmentRows.js';
-import { ThreadedGraph } from './threadedGraph.js';
-import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
+import { doubtfulUpTo, encoded, vectorBytesOf } from './vectorForm.js';
 import { type WalkRoom, WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Nodes beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
@@ -39,16 +39,10 @@ const LINK_BYTES_MAX = 24 << 20;
 /** Rows arranged, and nodes checked, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
 const CHECKED_AT_ONCE = 4096;
+const NO_SLOTS = new Uint32Array(0);
 
 export interface SegmentOrder extends Omit<OpenOrder, 'rows'> {
   readonly rows: GraphRows;
-}
-
-/** A search that threads can make. */
-interface PlannedSearch {
-  readonly search: GraphSearch;
-  /** Cost, as bytes of vectors that an exact scan measures in that time. */
-  readonly costBytes: number;
 }
 
 type Reach = Pick<GraphSearch, 'width' | 'most' | 'takesAll'>;
@@ -63,7 +57,7 @@ export class Segment implements Index {
   readonly #sharing = new Map<number, number>();
   readonly #equal: EqualRows;
   readonly #graph: GraphMemory;
-  readonly #threaded: ThreadedGraph | undefined;
+  readonly #searches: GraphSearches;
 
   private constructor(
     private readonly order: SegmentOrder,
@@ -79,7 +73,7 @@ export class Segment implements Index {
     });
     const { threads } = order.vectors.memory;
     const slotsOf = (nodes: Uint32Array, search: GraphSearch): Uint32Array => this.#slotsOf(nodes, search);
-    this.#threaded = threads && new ThreadedGraph(threads, order, { region, shape: graph.shape, slotsOf });
+    this.#searches = new GraphSearches(threads, order, { region, shape: graph.shape, slotsOf });
   }
 
   /** Opens a saved graph, with its rows. Throws `capacity_exceeded`, and an Error if the payload is inconsistent. */
@@ -149,8 +143,8 @@ export class Segment implements Index {
   absorb(ordinal: number, slot: number): boolean {
     const { form } = this.#graph.shape;
     const components = componentsAt(this.order, slot);
-    if (!this.#graph.hasRoom || !suits(form, components)) return false;
-    const vector = encoded(form, components);
+    const vector = this.#graph.hasRoom ? encoded(form, components) : undefined;
+    if (vector === undefined) return false;
     // Take the scratch first: without memory to link a node, nothing changes.
     return this.#withScratch(this.#linkRoom, ({ address }, { kernel }) => {
       const first = this.#equal.add(ordinal, vector);
@@ -173,43 +167,46 @@ export class Segment implements Index {
     if (this.#liveOf(node) === 0) this.#erase(node);
   }
 
-  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Hits | Promise<Hits> | undefined {
     const planned = this.plan(query, k, eligible);
-    return planned && this.queue(planned);
+    return planned && this.run(planned, eligible);
   }
 
-  /** Plans a search for the threads. Returns undefined without threads, or if only `candidates` can make the search. */
-  plan(query: Int32Array, k: number, eligible: SlotSet | undefined): PlannedSearch | undefined {
-    const { rows, parameters, vectors } = this.order;
-    const { form } = this.#graph.shape;
-    if (!this.#threaded?.queue.isOpen || rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query))
-      return undefined;
-    const vector = encoded(form, query);
-    const equal = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
-    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, equal.propose));
-    if (equal.slots.size > EQUAL_SLOTS_MAX) return undefined;
+  /** Plans a search for `run`. Returns undefined if only `candidates` can make it. */
+  plan(query: Int32Array, k: number, eligible: SlotSet | undefined): GraphSearch | undefined {
+    const vector = this.#vectorFor(query, eligible);
+    if (vector === undefined) return undefined;
+    const equalSlots = this.#equalSlots(vector, eligible);
+    if (equalSlots.length > EQUAL_SLOTS_MAX) return undefined;
     const { width, most, takesAll } = this.#reach(k, eligible);
-    const bitmap = bitmapOf(eligible, vectors.slots);
-    const equalSlots = Uint32Array.from(equal.slots);
-    const search = { query, vector, k, width, most, takesAll, equalSlots, eligible: bitmap };
-    const cost = searchCost(vectors.shape, parameters, this.#visited(width, most, eligible));
-    return { search, costBytes: costBytesOf(vectors.shape, cost, bitmap) };
+    return {
+      query,
+      vector,
+      k,
+      width,
+      most,
+      takesAll,
+      equalSlots,
+      eligible: bitmapOf(eligible, this.order.vectors.slots),
+    };
   }
 
-  /** Queues a planned search for the threads. */
-  queue({ search, costBytes }: PlannedSearch): Promise<Hits> {
-    return this.#threaded!.queue.add(search, costBytes);
+  /** Makes a planned search, on threads if there are some. */
+  run(search: GraphSearch, eligible: SlotSet | undefined): Hits | Promise<Hits> {
+    return this.#searches.run(search, () => {
+      const { vectors, parameters } = this.order;
+      const cost = searchCost(vectors.shape, parameters, this.#visited(search.width, search.most, eligible));
+      return costBytesOf(vectors.shape, cost, search.eligible);
+    });
   }
 
   /** Proposes rows near the query. The walk also follows the links of nodes that are gone or not eligible. */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
-    const { rows } = this.order;
-    const { form } = this.#graph.shape;
-    // A vector outside the range of the codes is far from all codes. Without candidates, the search is exact.
-    if (rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query)) return new Uint32Array(0);
-    const proposals = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
-    const vector = encoded(form, query);
-    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, proposals.propose));
+    const vector = this.#vectorFor(query, eligible);
+    // Without candidates, the search is exact.
+    if (vector === undefined) return new Uint32Array(0);
+    const proposals = new Proposals(this.order.rows, eligible && ((slot) => eligible.has(slot)));
+    for (const ordinal of this.#equal.find(vector)) this.#equal.ring(ordinal, proposals.propose);
     await this.#walk(vector, this.#reach(k, eligible), eligible, (found) => this.#propose(found, k, proposals));
     return proposals.all;
   }
@@ -230,6 +227,21 @@ export class Segment implements Index {
 
   async free(): Promise<void> {
     this.order.vectors.memory.freeBlock(this.region);
+  }
+
+  /** Returns the words of a query. Undefined if the graph cannot find its nearest rows: a vector outside the range is far from all codes. */
+  #vectorFor(query: Int32Array, eligible: SlotSet | undefined): Int32Array | undefined {
+    const isEmpty = this.order.rows.covered.count === 0 || eligible?.count === 0;
+    return isEmpty ? undefined : encoded(this.#graph.shape.form, query);
+  }
+
+  /** Returns the slots of the rows whose stored vector is equal. */
+  #equalSlots(vector: Int32Array, eligible: SlotSet | undefined): Uint32Array {
+    const found = this.#equal.find(vector);
+    if (found.length === 0) return NO_SLOTS;
+    const proposals = new Proposals(this.order.rows, eligible && ((slot) => eligible.has(slot)));
+    for (const ordinal of found) this.#equal.ring(ordinal, proposals.propose);
+    return Uint32Array.from(proposals.slots);
   }
 
   /** Returns how far a search for `k` rows reaches; see `GraphSearch`. */

@@ -13,6 +13,7 @@ import type { Index } from '../kind.js';
 import { mergeSortedHits } from '../mergeSortedHits.js';
 import { NO_SLOT } from '../rows.js';
 import { writePayload } from '../store/payloadFile.js';
+import type { GraphSearch } from './graphSearch.js';
 import type { Segment } from './segment.js';
 import type { SegmentRows } from './segmentRows.js';
 
@@ -80,13 +81,18 @@ export class Segments implements Index {
     return joined(proposed);
   }
 
-  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Hits | Promise<Hits> | undefined {
     const asked = this.#asked(eligible);
-    const planned = asked.map((one) => one.segment.plan(query, k, eligible));
-    if (asked.length === 0 || !planned.every((plan) => plan !== undefined)) return undefined;
+    const planned: GraphSearch[] = [];
+    for (const { segment } of asked) {
+      const plan = segment.plan(query, k, eligible);
+      if (plan === undefined) return undefined;
+      planned.push(plan);
+    }
+    if (asked.length === 0) return undefined;
     return this.#merged(
       asked,
-      planned.map((plan, at) => asked[at]!.segment.queue(plan)),
+      planned.map(async (plan, at) => asked[at]!.segment.run(plan, eligible)),
       k,
     );
   }

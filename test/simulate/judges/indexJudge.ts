@@ -40,7 +40,7 @@ async function judge(
     .map((slot) => ({ slot, id: vectors.idOf(slot) }));
   const newest = uncovered.at(-1);
   if (newest !== undefined && !ownQueries.has(query)) void searchFor(vectors.vectorBytes(newest.slot), generation);
-  const hits = await answer.catch(() => undefined);
+  const hits = await Promise.resolve(answer).catch(() => undefined);
   if (hits === undefined) return;
   const found = new Set(hits.ids);
   const farthest = hits.ids.length < k ? Number.POSITIVE_INFINITY : hits.scores.at(-1)!;
@@ -55,7 +55,11 @@ async function judge(
 async function searchFor({ buffer, byteOffset, byteLength }: Uint8Array, generation: Generation): Promise<void> {
   const query = new Int32Array(buffer.slice(byteOffset, byteOffset + byteLength));
   ownQueries.add(query);
-  await generation.search(query, 1, undefined).catch(() => undefined);
+  try {
+    await generation.search(query, 1, undefined);
+  } catch {
+    // A failed search is not judged.
+  }
 }
 
 function* liveSlots({ blocks }: VectorBlocks): Generator<number> {

@@ -63,8 +63,8 @@ describe('a generation that is searched by threads', () => {
     generation.remove(slot);
     vectors.release(slot);
   };
-  const idsOf = async (search: Promise<Hits>): Promise<number[]> => [...(await search).ids];
-  const search = (): Promise<Hits> => generation.search(QUERY, K, undefined);
+  const idsOf = async (search: Hits | Promise<Hits>): Promise<number[]> => [...(await search).ids];
+  const search = async (): Promise<Hits> => generation.search(QUERY, K, undefined);
 
   beforeEach(() => {
     vectors = new VectorBlocks(new VectorMemory(), DIMENSION);

@@ -1,5 +1,5 @@
-/** The searches of a graph by threads, or by the event loop with the code of the threads. */
-import { inTurns } from '../../../shared/scheduling/slice.js';
+/** The searches of a graph: on threads, or in the event loop with the code of the threads. */
+import { inTurns, soon } from '../../../shared/scheduling/slice.js';
 import { ascending } from '../../kernel/ascending.js';
 import { type Hits, scanScratchBytes } from '../../kernel/scanScratch.js';
 import type { ScanThreads } from '../../kernel/scanThreads.js';
@@ -20,15 +20,21 @@ interface OpenGraph {
   slotsOf(nodes: Uint32Array, search: GraphSearch): Uint32Array;
 }
 
-export class ThreadedGraph implements SearchedIndex<GraphSearch> {
-  readonly queue: SearchQueue<GraphSearch>;
+export class GraphSearches implements SearchedIndex<GraphSearch> {
+  /** Undefined without threads. */
+  readonly #queue: SearchQueue<GraphSearch> | undefined;
 
   constructor(
-    threads: ScanThreads,
+    threads: ScanThreads | undefined,
     private readonly order: Pick<OpenOrder, 'vectors' | 'pause'>,
     private readonly graph: OpenGraph,
   ) {
-    this.queue = new SearchQueue(threads, this);
+    this.#queue = threads && new SearchQueue(threads, this);
+  }
+
+  /** Makes a search. `costBytes`: see `SearchQueue.add`. */
+  run(search: GraphSearch, costBytes: () => number): Hits | Promise<Hits> {
+    return this.#queue?.isOpen ? this.#queue.add(search, costBytes()) : this.#here(search);
   }
 
   batch(searches: readonly GraphSearch[]): LentBatch {
@@ -61,11 +67,17 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
   }
 
   async inLoop(search: GraphSearch): Promise<Hits> {
+    return this.#here(search);
+  }
+
+  /** Most searches end in one turn, without a promise. */
+  #here(search: GraphSearch): Hits | Promise<Hits> {
     const { vectors, pause } = this.order;
     const { region, shape } = this.graph;
     const { arena, address } = region;
     const graph = { arena, address, shape, ...vectors.place };
-    return this.hits(search, await inTurns(searchGraph(graph, search), pause));
+    const result = soon(searchGraph(graph, search), pause);
+    return result instanceof Promise ? result.then((later) => this.hits(search, later)) : this.hits(search, result);
   }
 
   async #measured(search: GraphSearch, nodes: Uint32Array): Promise<Hits> {
