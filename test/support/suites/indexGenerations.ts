@@ -17,6 +17,7 @@ const QUERIES = 100;
 /** Rows of one frame that is applied in many slices. */
 const MANY = 5_000;
 
+/** Tests of what makes, keeps and replaces a generation, whichever threads search it. */
 export function generationTests(rigs: Rigs): void {
   restartTests(rigs);
   failureTests(rigs);
@@ -26,7 +27,8 @@ export function generationTests(rigs: Rigs): void {
 const foldersOf = (rig: IndexRig): string[] =>
   existsSync(rig.indexFolder) ? readdirSync(rig.indexFolder).filter((name) => /^g\d+$/.test(name)) : [];
 
-function restartTests(rigs: Rigs): void {
+/** Tests of a generation that comes, changes or goes while it is searched. */
+export function searchedGenerationTests(rigs: Rigs): void {
   const { floors } = rigs.subject;
 
   it('is loaded after a restart, not built again', async () => {
@@ -46,6 +48,38 @@ function restartTests(rigs: Rigs): void {
     expect(foldersOf(rig)).to.deep.equal(folders);
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
+
+  it('is dropped at once, with its files and its memory', async () => {
+    const { rig, next } = await rigs.filled(ROWS);
+    const { collection } = rig;
+    const usedBytes = rig.usedBytes();
+    await rigs.configure(rig);
+    await collection.settled();
+    const searches = take(20, next).map((query) => collection.search(query, K));
+    expect((await collection.configure('brute')).status).to.equal('none');
+    await Promise.all(searches);
+    expect(await collection.recall(take(QUERIES, next), K)).to.equal(1);
+    expect(foldersOf(rig)).to.deep.equal([]);
+    await eventually('its memory is released', () => rig.usedBytes() === usedBytes);
+  });
+
+  it("covers no record that takes a deleted one's slot during the build", async () => {
+    const { rig, next } = await rigs.filled(ROWS);
+    const { collection } = rig;
+    await rigs.configure(rig);
+    const ids = [...collection.records.keys()];
+    const { buildingGeneration } = await collection.state();
+    while ((await collection.state()).buildingGeneration === buildingGeneration) {
+      if (ids.length > ROWS / 2) await collection.delete(ids.splice(rigs.random.int(ids.length), 1)[0]!);
+      await collection.insertAndFind(next());
+    }
+    for (let i = 0; i < 50; i++) await collection.insertAndFind(next());
+    expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
+  });
+}
+
+function restartTests(rigs: Rigs): void {
+  const { floors } = rigs.subject;
 
   it('is set aside and built again if a byte of one of its files has changed', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
@@ -169,34 +203,6 @@ function buildTests(rigs: Rigs): void {
     expect(foldersOf(rig)).to.deep.equal([]);
     await rigs.configure(rig);
     expect((await collection.settled()).activeKind).to.equal(kind);
-  });
-
-  it('is dropped at once, with its files and its memory', async () => {
-    const { rig, next } = await rigs.filled(ROWS);
-    const { collection } = rig;
-    const usedBytes = rig.usedBytes();
-    await rigs.configure(rig);
-    await collection.settled();
-    const searches = take(20, next).map((query) => collection.search(query, K));
-    expect((await collection.configure('brute')).status).to.equal('none');
-    await Promise.all(searches);
-    expect(await collection.recall(take(QUERIES, next), K)).to.equal(1);
-    expect(foldersOf(rig)).to.deep.equal([]);
-    await eventually('its memory is released', () => rig.usedBytes() === usedBytes);
-  });
-
-  it("covers no record that takes a deleted one's slot during the build", async () => {
-    const { rig, next } = await rigs.filled(ROWS);
-    const { collection } = rig;
-    await rigs.configure(rig);
-    const ids = [...collection.records.keys()];
-    const { buildingGeneration } = await collection.state();
-    while ((await collection.state()).buildingGeneration === buildingGeneration) {
-      if (ids.length > ROWS / 2) await collection.delete(ids.splice(rigs.random.int(ids.length), 1)[0]!);
-      await collection.insertAndFind(next());
-    }
-    for (let i = 0; i < 50; i++) await collection.insertAndFind(next());
-    expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
 
   it('is built as soon as the collection has grown to need one', async () => {

@@ -1,7 +1,7 @@
 /** Tests that every kind of index must pass. One call of `indexSuite` runs them all over a kind. */
 
 import { collectionTests, Rigs } from './indexCollection.js';
-import { generationTests } from './indexGenerations.js';
+import { generationTests, searchedGenerationTests } from './indexGenerations.js';
 import { kindTests } from './indexKind.js';
 import { type IndexSubject, type KindSubject, SCALES } from './indexSubject.js';
 
@@ -15,7 +15,9 @@ export function indexSuite(name: string, subject: IndexSubject): void {
     describe('in a collection', () => {
       const rigs = new Rigs(subject);
       collectionTests(rigs);
-      if (isKind(subject)) generationTests(rigs);
+      if (!isKind(subject)) return;
+      searchedGenerationTests(rigs);
+      if (subject.threads === undefined) generationTests(rigs);
     });
   });
 }
