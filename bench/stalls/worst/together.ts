@@ -7,7 +7,7 @@ import { SEARCHES } from './searches.js';
 import { SERVICE } from './service.js';
 import { WRITES } from './writes.js';
 
-const AT_ONCE = 64;
+const AT_ONCE = 24;
 
 /** The most expensive input of each kind of work, except bodies of 32 MiB: few of them fit the memory for bodies. */
 const DEAREST: readonly (readonly [endpoint: string, input: string])[] = [
