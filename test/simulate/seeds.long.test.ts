@@ -17,7 +17,7 @@ describe('many simulated clusters', function () {
   });
   after(() => child.end());
 
-  it('lose nothing and invent nothing, whatever goes wrong', () => simulateNewSeeds(child, 45_000));
+  it('lose nothing and invent nothing, whatever goes wrong', () => simulateNewSeeds(child, 20_000));
 
   for (const { defect, ...order } of FAILED_SEEDS)
     it(`with seed ${order.seed} are free of a repaired defect: ${defect}`, async () => {
