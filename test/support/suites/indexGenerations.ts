@@ -17,7 +17,7 @@ const QUERIES = 100;
 /** Rows of one frame that is applied in many slices. */
 const MANY = 5_000;
 
-/** Tests of what makes, keeps and replaces a generation, whichever threads search it. */
+/** Tests of builds, damage and replacement of a generation, to which search threads make no difference. */
 export function generationTests(rigs: Rigs): void {
   restartTests(rigs);
   failureTests(rigs);
