@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
 /** Listens on the port for a moment and returns its number; for `port` 0 that of a free port. Throws the system's error. */
 export async function probePort(host: string, port: number): Promise<number> {
@@ -12,6 +12,22 @@ export async function probePort(host: string, port: number): Promise<number> {
     // Awaited, since the port is free again only when the server is closed.
     await new Promise<void>((resolve) => server.close(() => resolve()));
   }
+}
+
+/** Reservations of this process by address. */
+const reserved = new Map<string, Server>();
+
+/**
+ * Reserves an address among the starts of Vouch until this process ends. A start listens only after seconds. A second start would find
+ * the port free until then. Throws EADDRINUSE if another process has reserved it. Linux alone has the abstract sockets that this uses.
+ */
+export async function reservePort(host: string, port: number): Promise<void> {
+  const address = `${bracketed(host)}:${port}`;
+  if (process.platform !== 'linux' || reserved.has(address)) return;
+  const server = createServer((socket) => socket.destroy()).unref();
+  server.listen(`\0vouch ${address}`);
+  await once(server, 'listening');
+  reserved.set(address, server);
 }
 
 /** Returns that many different ports that are free now. */

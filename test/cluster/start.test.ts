@@ -278,6 +278,24 @@ describe('npm start', () => {
       );
     });
 
+    it('leaves no folder if another start took its port before it listened', async () => {
+      for (const mode of ['cluster', 'standalone'] as const) {
+        const folders = ['a', 'b'].map((name) => join(folder, mode, name));
+        const starts = folders.map((data) => run(mode, { VOUCH_DATA_DIR: data }));
+        const [first, last] = await Promise.race(
+          starts.map(async (each, i) => {
+            await each.waitForEnd();
+            return [i, 1 - i] as const;
+          }),
+        );
+        expect(starts[first]!.lines, starts[first]!.output).to.have.length(1);
+        expect(starts[first]!.lines[0]).to.match(/port \d+ of 127.0.0.1 is in use; .*VOUCH_PORT/);
+        await starts[last]!.waitForLine(UP);
+        expect(existsSync(folders[first]!)).to.equal(false);
+        expect(await starts[last]!.stop()).to.deep.equal({ code: 0, signal: null });
+      }
+    });
+
     it('explains to users of the key tool what is wrong', async () => {
       const outcome = async (...args: string[]): Promise<string> => {
         const tool = await keys('cluster', ...args);

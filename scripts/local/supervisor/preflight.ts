@@ -4,11 +4,12 @@ import type { Config } from '../../../config/config.js';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { codeOf, createFile, deleteFile, isThere, makeDirectory } from '../../../shared/files/durable.js';
 import { commandText } from '../../../shared/process/commandText.js';
-import { probePort } from '../port.js';
+import { probePort, reservePort } from '../port.js';
 
-/** Returns the port to listen on: `port`, or a free one if that is 0. */
+/** Returns the port to listen on: `port`, which is then reserved among starts, or a free one if that is 0. */
 export async function freePort(host: string, port: number): Promise<number> {
   try {
+    if (port !== 0) await reservePort(host, port);
     return await probePort(host, port);
   } catch (error) {
     throw new Error(portRefusal(host, port, error));
