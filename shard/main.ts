@@ -9,7 +9,12 @@ import { shardProcess } from './shard.js';
 
 const flags = readProcessFlagsOrExit('shard');
 const config = loadConfigOrExit(process.env, flags.nats === undefined ? {} : { nats: { url: flags.nats } });
-const name = flags.name ?? (await takeOwnName(config.dataDir, systemEntropy));
+const own = flags.name === undefined ? await takeOwnName(config.dataDir, systemEntropy) : undefined;
+const name = own?.name ?? flags.name!;
 const wanted = { config, name, logger: makeLogger(`shard ${name}`, config.logLevel) };
 const { drainTimeoutMs } = config.placement;
-await runClusterProcess({ role: 'shard', ...wanted, drainTimeoutMs }, shardProcess(wanted));
+const start = shardProcess(wanted);
+await runClusterProcess({ role: 'shard', ...wanted, drainTimeoutMs }, async (platform, end) => {
+  await own?.keep();
+  return start(platform, end);
+});

@@ -13,7 +13,11 @@ describe('the generated name of a shard', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const taken = (): Promise<string> => takeOwnName(folder, systemEntropy);
+  async function taken(dataDir = folder): Promise<string> {
+    const { name, keep } = await takeOwnName(dataDir, systemEntropy);
+    await keep();
+    return name;
+  }
 
   /** Rewrites the lock as if its process had ended. */
   async function end(name: string): Promise<void> {
@@ -24,13 +28,16 @@ describe('the generated name of a shard', () => {
   }
 
   it('fits a subject, and differs between machines and between running processes of a data folder', async () => {
-    const names = [
-      await taken(),
-      await taken(),
-      await takeOwnName(await mkdtemp(join(folder, 'other-')), systemEntropy),
-    ];
+    const names = [await taken(), await taken(), await taken(await mkdtemp(join(folder, 'other-')))];
     for (const name of names) expect(name).to.match(/^[\w-]{8,64}$/);
     expect(new Set(names).size).to.equal(3);
+  });
+
+  it('leaves nothing in the data folder until it is kept', async () => {
+    const { name, keep } = await takeOwnName(join(folder, 'data'), systemEntropy);
+    expect(await readdir(folder)).to.deep.equal([]);
+    await keep();
+    expect(await readdir(join(folder, 'data', 'names'))).to.deep.equal([name]);
   });
 
   it('is reused after its process has ended, and not while it runs', async () => {
