@@ -1,6 +1,8 @@
 /** Imports an export into a service, once it has verified. */
 import type { BeginImportRequest, ImportResponse } from '../../coordinator/contract/backup.js';
 import { ifThere } from '../../shared/files/durable.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import type { ExportFile } from '../../verifier/index.js';
 import { openExport } from '../../verifier/node/index.js';
@@ -27,7 +29,9 @@ export async function sendExport(client: ServiceClient, path: string, name: stri
   say('done', 'chain head', `${ended.chain_head}, as in the file`);
   say('done', 'state hash', `${ended.state_hash}, as in the file`);
   const already = begun.status === 'finished' ? ' was restored from this export before' : ' is restored';
-  say('done', 'collection', `${ended.collection}${already}: ${counted(ended.sequence + 1, 'event')}`);
+  // A log that nothing was written to has no event, not even the first one.
+  const events = ended.chain_head === toHex(EMPTY_LOG.chainHead) ? 0 : ended.sequence + 1;
+  say('done', 'collection', `${ended.collection}${already}: ${counted(events, 'event')}`);
 }
 
 async function transfer(

@@ -115,6 +115,10 @@ describe('npm run export, npm run import', () => {
     expect(hashes).to.have.length(2);
     const restored = await succeeded(runImport(away, first));
     for (const hash of hashes) expect(restored).to.match(new RegExp(`${hash}, as in the file`));
+    const bare = newFile();
+    await home.rw.post('/v1/namespaces', { name: 'bare', dimension: 1, metric: 'squared_l2' });
+    await succeeded(runExport(home, 'bare', bare));
+    expect(await succeeded(runImport(away, bare))).to.match(/bare is restored: 0 events$/m);
     const second = newFile();
     await succeeded(runExport(away, 'lived', second));
     await succeeded(runImport(home, second, 'again'));

@@ -35,6 +35,10 @@ export async function hnswlibSource(path: string, space: Space | undefined): Pro
   const found = await ifThere(stat(path));
   if (found === undefined) throw new Error(`${path} does not exist`);
   const index = found.isDirectory() ? await openStore(path, space) : await openIndex(path, space);
+  if (index.count === 0 && (index.documents?.size ?? 0) === 0)
+    throw new Error(
+      `${index.name} is empty, as of a collection without records: POST /v1/namespaces makes one, of dimension ${index.dimension}`,
+    );
   return {
     name: index.name,
     usual: USUAL,

@@ -1,11 +1,12 @@
 /** The checks of hnswlib's files before hnswlib-node reads them, and the errors without hnswlib-node. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parseExport } from '../../../../scripts/backup/request.js';
 import { indexFacts } from '../../../../scripts/hnswlib/indexFile.js';
 import { documentsIn } from '../../../../scripts/load/formats/docstore.js';
+import { hnswlibSource } from '../../../../scripts/load/formats/hnswlib.js';
 import { parseLoad } from '../../../../scripts/load/request.js';
 import { rejection } from '../../../support/expectations.js';
 import { hnswlibSetup } from '../../../support/launch/compiledHnswlib.js';
@@ -55,6 +56,17 @@ describe('hnswlib files', () => {
       expect((await rejection(factsOf(odd))).message).to.match(/is not an index of hnswlib's/);
     }
     expect((await rejection(factsOf(hnswlibIndex(0, ELEMENTS)))).message).to.match(/is not an index of hnswlib's/);
+  });
+
+  it('an empty store, as an export of an empty collection writes, is refused with what makes one', async () => {
+    const store = join(folder, 'store');
+    await mkdir(store);
+    await writeFile(join(store, 'hnswlib.index'), hnswlibIndex(3, []));
+    await writeFile(join(store, 'args.json'), '{"space":"l2","numDimensions":3}');
+    await writeFile(join(store, 'docstore.json'), '[]');
+    expect((await rejection(hnswlibSource(store, undefined))).message).to.equal(
+      'store is empty, as of a collection without records: POST /v1/namespaces makes one, of dimension 3',
+    );
   });
 
   it('documents are cut out of the docstore list, whatever their texts contain', () => {
