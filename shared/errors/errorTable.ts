@@ -73,7 +73,7 @@ export const ERRORS = {
       unnamed:
         'the request names no collection, so {name} is meant, and there is none of that name; name one as collection, a field of the body or a query parameter',
       deleted: 'collection {name} was deleted',
-      aliased: 'the alias {alias} names collection {name}, which was deleted: move the alias, or delete it',
+      aliased: 'the collection of the alias {alias} was deleted: move the alias, or delete it',
     },
   },
   record_not_found: {
@@ -122,6 +122,8 @@ export const ERRORS = {
       erasable: 'collection {name} exists {has} erasable, which cannot change',
       alias:
         '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{path} removes the alias',
+      deadAlias:
+        '{name} is an alias whose collection was deleted: choose another name; DELETE /v1/aliases/{path} removes the alias',
       aliased: 'collection {name} has the alias {alias}: move the alias or delete it first',
       notAlias: '{name} is the name of a collection: choose another name for the alias',
       importing: 'collection {name} is being imported; finish the import, or delete the collection',

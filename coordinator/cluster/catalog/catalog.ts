@@ -160,10 +160,18 @@ export class Catalog {
   }
 
   /** Reads the copy. An alias names a collection by its id, so it never leads to a later one of the name. */
-  #targetOf({ name: alias, collection: name, collectionId }: Alias): Collection {
+  #targetOf({ name: alias, collectionId }: Alias): Collection {
     const collection = this.#copy.byId(collectionId);
     if (collection !== undefined) return collection;
-    throw refusal('collection_not_found', 'aliased', { alias: JSON.stringify(alias), ...shown({ name }) });
+    throw refusal('collection_not_found', 'aliased', { alias: JSON.stringify(alias) });
+  }
+
+  /** The refusal of an alias where a collection is meant. Keys that are limited to other collections must not learn a deleted one. */
+  #isAlias({ name, collection, collectionId }: Alias): VouchError {
+    const named = { ...shown({ name }), ...inPath({ name }) };
+    return this.#copy.byId(collectionId) === undefined
+      ? refusal('conflict', 'deadAlias', named)
+      : refusal('conflict', 'alias', { ...named, collection: JSON.stringify(collection) });
   }
 
   /** The collection that an alias may be moved to. */
@@ -283,7 +291,7 @@ export class Catalog {
       const now = this.#copy.collections.get(project, name);
       if (now !== undefined) return { collection: now.value, created: false };
       const alias = this.#copy.aliases.get(project, name);
-      if (alias !== undefined) throw isAlias(alias.value);
+      if (alias !== undefined) throw this.#isAlias(alias.value);
       this.#assertRoom(project);
       const entry = entryOf(await this.#nextId());
       const revision = await this.#bucket.create(catalogKey(project, name), storedEntry(entry));
@@ -313,7 +321,7 @@ export class Catalog {
     const key = catalogKey(project, name);
     for (;;) {
       const found = await this.#lookUp(project, name);
-      if ('alias' in found) throw isAlias(found.alias);
+      if ('alias' in found) throw this.#isAlias(found.alias);
       const { collection, revision } = found;
       assertMay(collection);
       this.#assertNotAliased(collection);
@@ -340,6 +348,3 @@ export class Catalog {
 }
 
 const notRead = (): VouchError => unavailable('the catalog is not read yet; retry shortly');
-
-const isAlias = ({ name, collection }: Alias): VouchError =>
-  refusal('conflict', 'alias', { ...shown({ name }), ...inPath({ name }), collection: JSON.stringify(collection) });

@@ -7,7 +7,8 @@ import type { Bucket } from '../../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../../shared/clock.js';
 import { silentLogger } from '../../../../../shared/logger.js';
-import { expectCode } from '../../../../support/expectations.js';
+import { catalogKey } from '../../../../../shared/registry/catalogEntry.js';
+import { expectCode, rejection } from '../../../../support/expectations.js';
 import { LateWatch } from '../../../../support/rigs/lateWatch.js';
 
 const ALIASES_MAX = 3;
@@ -82,6 +83,21 @@ describe('the aliases of the catalog', () => {
     await expectCode(other.aliases.put('p', 'b', 'a'), 'conflict');
     const outcomes = await Promise.allSettled([create(one, 'y'), other.aliases.put('p', 'y', 'a')]);
     expect(outcomes.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
+  });
+
+  it('do not name their collection once it was deleted, as in the middle of a move', async () => {
+    await create(one, 'secret');
+    await one.aliases.put('p', 'x', 'secret');
+    const { revision } = (await entries.get(catalogKey('p', 'secret')))!;
+    await entries.delete(catalogKey('p', 'secret'), revision);
+    for (const [refused, text] of [
+      [one.find('p', 'x'), 'the collection of the alias "x" was deleted'],
+      [create(one, 'x'), '"x" is an alias whose collection was deleted'],
+      [one.remove('p', 'x'), '"x" is an alias whose collection was deleted'],
+    ] as const) {
+      const { message } = await rejection(refused);
+      expect(message).to.contain(text).and.not.to.contain('secret');
+    }
   });
 
   it('name collections, never aliases', async () => {
