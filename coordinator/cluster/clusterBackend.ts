@@ -21,6 +21,7 @@ import type { Envelope } from '../../shared/transport/transport.js';
 import { NotServed } from '../../shared/transport/transportErrors.js';
 import { ShredNotes } from '../../shared/vault/shredNotes.js';
 import { CallQueue } from './calls/callQueue.js';
+import { AccessChanges } from './catalog/accessChanges.js';
 import { Catalog } from './catalog/catalog.js';
 import type {
   Collection,
@@ -84,6 +85,7 @@ export class ClusterBackend {
   readonly keyEntries: KeyEntries;
   readonly logSources: LogSources;
   readonly #catalog: Catalog;
+  readonly #access: AccessChanges;
   readonly #members: Members;
   readonly #deletions: Deletions;
   readonly #placement: Placement;
@@ -119,6 +121,11 @@ export class ClusterBackend {
     this.keyEntries = new KeyEntries(members);
     this.logSources = new LogSources(context, this.#deletions, this.#queue);
     this.#catalog = catalog;
+    this.#access = new AccessChanges(
+      catalog,
+      (collection, change, envelope) => this.call(collection, { op: 'auditReads', ...change }, envelope),
+      clock,
+    );
     this.#members = members;
     metrics.gauges(() => ({
       vouch_placement_leader: Number(leadership.leads),
@@ -187,7 +194,7 @@ export class ClusterBackend {
     if ((audit ?? 'off') === 'off' && retentionDays === undefined) return made;
     const change = { ...(audit && { audit }), ...(retentionDays && { retentionDays }) };
     try {
-      await this.#changeAccess(made.collection, change, envelope);
+      await this.#access.complete(made.collection, change, envelope);
     } catch (error) {
       throw afterCreation(error, wanted);
     }
@@ -215,13 +222,19 @@ export class ClusterBackend {
 
   /** All collections, by name, also those that are being imported. */
   list(project: string, envelope: Envelope): Promise<CountedCollection[]> {
-    return this.#stats.count(this.#catalog.list(project), envelope);
+    return this.#counted(this.#catalog.list(project), envelope);
   }
 
   /** The collection as of this call, also while it is being imported. Throws `collection_not_found`. */
   async listed(project: string, name: string, envelope: Envelope): Promise<CountedCollection> {
-    const [counted] = await this.#stats.count([await this.#catalog.reread(project, name)], envelope);
+    const [counted] = await this.#counted([await this.#catalog.reread(project, name)], envelope);
     return counted!;
+  }
+
+  async #counted(collections: readonly Collection[], envelope: Envelope): Promise<CountedCollection[]> {
+    const counted = await this.#stats.count(collections, envelope);
+    this.#access.settle(collections, counted);
+    return counted;
   }
 
   /** Whether reads of a collection of the project are audited, as last received by this process. */
@@ -234,22 +247,8 @@ export class ClusterBackend {
    * `collection_not_found` if it was deleted, also if another one has its name.
    */
   async changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<CountedCollection> {
-    // Coordinators keep requests from before the first entry until after the last.
-    const isOn = change.audit !== undefined && change.audit !== 'off';
-    if (isOn) await this.#catalog.setAccess(collection, { audit: change.audit });
-    const [counted] = await this.#stats.count([await this.#changeAccess(collection, change, envelope)], envelope);
+    const [counted] = await this.#stats.count([await this.#access.change(collection, change, envelope)], envelope);
     return counted!;
-  }
-
-  /** Changes the log, and then the catalog. After concurrent changes, also of other coordinators, the catalog has what the log has. */
-  async #changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<Collection> {
-    let logged = await this.call(collection, { op: 'auditReads', ...change }, envelope);
-    for (;;) {
-      const { audit, retentionDays } = logged;
-      const changed = await this.#catalog.setAccess(collection, { audit, retentionDays });
-      logged = await this.call(collection, { op: 'auditReads' }, envelope);
-      if (logged.audit === audit && logged.retentionDays === retentionDays) return changed;
-    }
   }
 
   /** The aliases of a project as of this call, by name. */

@@ -4,6 +4,7 @@ import { messageOf, refusal, unavailable, unreachable } from '../../shared/error
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import { accessLogId } from '../../shared/model/logId.js';
+import type { AccessSettings } from '../../shared/model/readAudit.js';
 import type { CollectionAccessHead } from '../../shared/protocol/access.js';
 import { areShardCalls } from '../../shared/protocol/callShapes.js';
 import type { ShardCall, ShardResults, ShownState } from '../../shared/protocol/calls.js';
@@ -148,6 +149,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       logBytes: counts.map(({ logBytes }) => logBytes),
       snapshotBytes: collectionIds.map((id) => store?.bytesOf(id) ?? 0),
       serving: collectionIds.map((id) => this.shard.replicas.get(id)?.ownedOrInTransfer?.serving ?? 'brute'),
+      access: collectionIds.map((id) => this.#accessOf(id)),
     };
   }
 
@@ -164,6 +166,11 @@ export class ShardRpc implements CallHandler<ShardCall> {
   }
 
   /** Returns a collection that this shard owns. Throws `unavailable`. */
+  #accessOf(collectionId: number): AccessSettings | null {
+    const state = this.shard.replicas.get(collectionId)?.ownedOrInTransfer?.openCollection?.state;
+    return state ? { audit: state.readAudit, retentionDays: state.accessRetentionDays } : null;
+  }
+
   #handleOf(collectionId: number): CollectionHandle {
     const handle = this.shard.replicas.get(collectionId)?.ownedOrInTransfer;
     if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);

@@ -355,6 +355,8 @@ export interface ShardResults {
     readonly logBytes: readonly number[];
     readonly snapshotBytes: readonly number[];
     readonly serving: readonly (IndexKind | 'brute')[];
+    /** Null: the collection is not open, and its log says it. */
+    readonly access: readonly (AccessSettings | null)[];
   };
   openIds: {
     readonly open: readonly number[];

@@ -5,6 +5,8 @@ import type { Clock } from '../../../shared/clock.js';
 import { unavailable } from '../../../shared/errors/errors.js';
 import { INDEX_KINDS } from '../../../shared/model/indexSpec.js';
 import { type HeldBytes, NOTHING_HELD } from '../../../shared/model/quotas.js';
+import type { AccessSettings } from '../../../shared/model/readAudit.js';
+import { accessFields, isImporting } from '../../../shared/registry/catalogEntry.js';
 import { watermarkKey, watermarkOf } from '../../../shared/registry/watermarks.js';
 import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import { RETRY_MS } from '../../../shared/scheduling/retry.js';
@@ -22,6 +24,13 @@ const sumOfHeld = (a: HeldBytes, b: HeldBytes): HeldBytes => ({
   texts: a.texts + b.texts,
   payloads: a.payloads + b.payloads,
 });
+
+/** The collection with the settings that its log has. While it is not open, or is being imported, it has those of the catalog. */
+function withAccess(collection: Collection, access: AccessSettings | null): Collection {
+  if (access === null || isImporting(collection)) return collection;
+  const { auditReads: _, accessRetentionDays: __, ...others } = collection;
+  return { ...others, ...accessFields(access) };
+}
 
 export class CollectionStats {
   constructor(
@@ -117,7 +126,7 @@ export class CollectionStats {
       try {
         const counts = await this.members.ask(shard, { op: 'count', collectionIds }, envelope);
         return collections.map((collection, i) => ({
-          ...collection,
+          ...withAccess(collection, counts.access[i]!),
           records: counts.records[i]!,
           sequence: counts.sequences[i]!,
           logBytes: counts.logBytes[i]!,
