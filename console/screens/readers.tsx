@@ -16,18 +16,27 @@ interface Props {
 
 const PAGE_ENTRIES = 25;
 
-/** Shows the reads, or nothing where reads are not audited. */
+/** Shows the reads, or nothing where reads are not audited and no entry is left from before. */
 export function Readers({ service, collection }: Props) {
   const path = `/v1/namespaces/${encodeURIComponent(collection)}`;
-  const info = useLoaded((signal) => service.call<ListedCollection>('GET', path, undefined, signal), [path]);
-  if (info.value?.audit_reads === undefined) return null;
-  const days = info.value.access_retention_days;
+  const found = useLoaded(
+    async (signal) => {
+      const info = await service.call<ListedCollection>('GET', path, undefined, signal);
+      const isAudited = info.audit_reads !== undefined;
+      const isShown = isAudited || (service.isAdmin && (await pageOf({ service, collection }, 0, 1, signal)).size > 0);
+      return { ...info, isAudited, isShown };
+    },
+    [path],
+  );
+  if (!found.value?.isShown) return null;
+  const { isAudited, audit_reads: audit, access_retention_days: days } = found.value;
   return (
     <>
       <h2>Reads</h2>
       <p>
-        Every read of this collection is an entry of its access log
-        {info.value.audit_reads === 'full' && ', with its request'}.
+        {isAudited
+          ? `Every read of this collection is an entry of its access log${audit === 'full' ? ', with its request' : ''}.`
+          : 'The access log is switched off. It has the reads from before.'}
         {days !== undefined && ` Entries are kept for ${counted(days, 'day')}.`}
         {!service.isAdmin && ' A key with the scope admin sees them.'}
       </p>
@@ -36,9 +45,17 @@ export function Readers({ service, collection }: Props) {
   );
 }
 
+const pageOf = (
+  { service, collection }: Props,
+  after: number,
+  limit: number,
+  signal: AbortSignal,
+): Promise<AccessResponse> =>
+  service.call('GET', pathOf('/v1/access', { collection, after, limit }), undefined, signal);
+
 function Entries({ service, collection }: Props) {
-  const ask = (after: number, limit: number, signal: AbortSignal): Promise<AccessResponse> =>
-    service.call('GET', pathOf('/v1/access', { collection, after, limit }), undefined, signal);
+  const ask = (after: number, limit: number, signal: AbortSignal) =>
+    pageOf({ service, collection }, after, limit, signal);
   const [older, setOlder] = useState(0);
   const page = useLoaded(
     async (signal) => {

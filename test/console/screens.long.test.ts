@@ -147,6 +147,11 @@ for (const viewport of VIEWPORTS)
       await project.ro.post('/v1/search', search, { 'vouch-on-behalf-of': 'u-18' });
       await open(`audit/${name}`);
       await rowsOf(page, 'Reads').filter({ hasText: 'u-18' }).waitFor();
+      const off = await project.admin.patch(`/v1/namespaces/${name}`, { audit_reads: false });
+      expect(off.status).to.equal(200);
+      await open(`audit/${name}`);
+      await page.getByText('The access log is switched off. It has the reads from before.').waitFor();
+      await rowsOf(page, 'Reads').filter({ hasText: 'u-18' }).waitFor();
     });
 
     it('each event is one sentence that names each thing once', async () => {
