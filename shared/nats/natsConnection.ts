@@ -19,6 +19,7 @@ import {
   type JetStreamManager,
   MsgHdrsImpl,
   type NatsConnection,
+  type ServerInfo,
 } from 'nats';
 import { type Clock, systemEntropy } from '../clock.js';
 import { messageOf, unavailable, type VouchError } from '../errors/errors.js';
@@ -91,6 +92,8 @@ export class ClusterConnection {
   #ticks: NodeJS.Timeout | undefined;
   #state: 'connected' | 'disconnected' | 'closed' = 'connected';
   #payloadBytes: number;
+  /** Servers that were found unusable since the connection was lost. */
+  readonly #faultyServers = new Set<string>();
 
   readonly logger: Logger;
   readonly clock: Clock;
@@ -124,16 +127,10 @@ export class ClusterConnection {
       isWaiting: (error) => !(error instanceof LoginRefused),
     });
     // A closed connection has no `info`.
-    const { jetstream, version } = nc.info!;
-    if (jetstream !== true) {
+    const fault = faultOf(nc.info!);
+    if (fault !== undefined) {
       await nc.close();
-      throw unavailable(
-        `the NATS server at ${servers} runs without JetStream; start it with JetStream enabled (nats-server -js)`,
-      );
-    }
-    if (!isRecentEnough(version)) {
-      await nc.close();
-      throw unavailable(`the NATS server at ${servers} is ${version}; replace it by ${OLDEST_NATS_VERSION} or newer`);
+      throw unavailable(`the NATS server at ${servers} ${fault}`);
     }
     try {
       const api = await apiOf(nc);
@@ -236,14 +233,31 @@ export class ClusterConnection {
     for await (const { type, data } of this.nc.status()) {
       if (this.closed) return;
       if (type === Events.Disconnect) {
+        // An unusable server was left, and the state stays.
+        if (!this.connected) continue;
         this.logger.warn({ server: data }, 'the connection to NATS is lost');
         this.#become('disconnected');
-      } else if (type === Events.Reconnect) {
-        this.logger.info({ server: data, endsAlarm: true }, 'the connection to NATS is restored');
-        this.#payloadBytes = this.nc.info?.max_payload ?? this.#payloadBytes;
-        this.#become('connected');
-      } else if (type === Events.Error) this.logger.warn({ error: data }, 'NATS reports an error');
+      } else if (type === Events.Reconnect) this.#reconnected(String(data));
+      else if (type === Events.Error) this.logger.warn({ error: data }, 'NATS reports an error');
     }
+  }
+
+  /** Leaves a server that cannot be used for the next one of the list, and stays disconnected. */
+  #reconnected(server: string): void {
+    const { info } = this.nc;
+    const fault = info && faultOf(info);
+    if (fault !== undefined) {
+      // The list may be tried several times a second.
+      if (!this.#faultyServers.has(server)) this.logger.error({ server }, `a NATS server is not used: it ${fault}`);
+      this.#faultyServers.add(server);
+      // Later: nats.js would take the end of a connection that it is reporting for the end of the one before.
+      setImmediate(() => void this.nc.reconnect().catch(() => undefined));
+      return;
+    }
+    this.#faultyServers.clear();
+    this.logger.info({ server, endsAlarm: true }, 'the connection to NATS is restored');
+    this.#payloadBytes = info?.max_payload ?? this.#payloadBytes;
+    this.#become('connected');
   }
 
   #become(state: 'connected' | 'disconnected' | 'closed'): void {
@@ -255,6 +269,12 @@ export class ClusterConnection {
     }
     for (const listener of [...this.#listeners]) listener(state === 'connected');
   }
+}
+
+/** The reason why this server cannot be used, with the remedy; undefined for a usable one. */
+function faultOf({ jetstream, version }: ServerInfo): string | undefined {
+  if (jetstream !== true) return 'runs without JetStream; start it with JetStream enabled (nats-server -js)';
+  return isRecentEnough(version) ? undefined : `is ${version}; replace it by ${OLDEST_NATS_VERSION} or newer`;
 }
 
 /**

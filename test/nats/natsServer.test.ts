@@ -29,6 +29,7 @@ import { freePort } from '../support/launch/freePort.js';
 import { NatsServer } from '../support/launch/natsProcess.js';
 import { isAlive } from '../support/launch/process.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { Pretender } from '../support/nats/pretender.js';
 import { skip } from '../support/skip.js';
 
 const INSTALLED = 'this machine has a nats-server installed, which would be found first';
@@ -301,14 +302,8 @@ describe('nats-server', () => {
     });
 
     it('is refused by its version if it is too old', async () => {
-      const info = { server_id: 'old', version: '2.9.10', jetstream: true, headers: true, max_payload: 1_048_576 };
-      const old = createTcpServer((socket) => {
-        socket.write(`INFO ${JSON.stringify(info)}\r\n`);
-        socket.on('data', (sent) => sent.includes('PING') && socket.write('PONG\r\n')).on('error', () => {});
-      });
-      const port = await new Promise<number>((resolve) => {
-        old.listen(0, '127.0.0.1', () => resolve((old.address() as AddressInfo).port));
-      });
+      const old = new Pretender({ version: '2.9.10', jetstream: true });
+      const port = await old.listen();
       const error = await rejection(platforms.open(`nats://127.0.0.1:${port}`));
       old.close();
       expect(error.message).to.equal(`the NATS server at 127.0.0.1:${port} is 2.9.10; replace it by 2.12.0 or newer`);
