@@ -304,7 +304,7 @@ export class ClusterBackend {
    */
   async call<C extends Call>(collection: Collection, call: C, envelope: Envelope): Promise<ResultOf<C>> {
     try {
-      const result = (await this.#queue.send(collection.id, call, envelope)) as ResultOf<C>;
+      const result = (await this.#queue.send(collection.id, call, envelope, collection.erasable)) as ResultOf<C>;
       // The caller writes the response from the result in this turn of the event loop.
       noteWork(call.op, collection);
       return result;

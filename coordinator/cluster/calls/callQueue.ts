@@ -58,6 +58,8 @@ const REREAD_MS = 300;
 interface PendingCall extends Sent<Call> {
   readonly sizeBytes: number;
   readonly answerBytes: number;
+  /** See `travelsAlone`. */
+  readonly isAlone: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** When its retry time began; undefined until it is first sent again. */
@@ -116,8 +118,16 @@ export class CallQueue {
     return count;
   }
 
-  /** Resolves to the call's result. Throws what the owner throws, `unavailable` if no answer arrives in time. */
-  send(collectionId: number, call: Call, { requestId, deadlineMs, actor, onAudited }: Envelope): Promise<unknown> {
+  /**
+   * Resolves to the call's result. Throws what the owner throws, `unavailable` if no answer arrives in time. `isErasable`: whether
+   * the collection is `erasable`.
+   */
+  send(
+    collectionId: number,
+    call: Call,
+    { requestId, deadlineMs, actor, onAudited }: Envelope,
+    isErasable = false,
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const route = this.#followers.routeOf(collectionId, call) ?? verbOfCall(call);
       this.#enqueue(collectionId, route, {
@@ -130,6 +140,7 @@ export class CallQueue {
         actor: route === 'write' ? actor : undefined,
         sizeBytes: sizeOf(call),
         answerBytes: answerSizeOf(call),
+        isAlone: travelsAlone(call, isErasable),
         retryFromMs: undefined,
         sentMs: 0,
         inHand: undefined,
@@ -141,7 +152,7 @@ export class CallQueue {
     const shard = typeof route === 'string' ? this.owners.serverOf(collectionId)?.shard : route.shard;
     if (shard !== undefined && isStrongSearch(call.call))
       call.inHand = this.#load.begin(collectionId, shard, searchesIn(call.call));
-    const isAlone = travelsAlone(call.call) || this.#openKeys.mayAwaitVault(collectionId, call.call);
+    const isAlone = call.isAlone || this.#openKeys.mayAwaitVault(collectionId, call.call);
     if (isAlone) void this.#deliver({ collectionId, route }, [call]);
     else this.#queues.push(collectionId, route, call);
   }

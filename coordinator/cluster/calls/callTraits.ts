@@ -108,10 +108,15 @@ export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
 
 /**
  * Whether the call travels in a message of its own. All calls of a message are answered together. A call that takes many turns
- * of the shard, waits for the vault or reads the log must not delay the others. See
- * `OpenKeys` for single inserts under named keys.
+ * of the shard, waits for the vault or reads the log must not delay the others. In an `erasable` collection each insert may wait for
+ * the vault. See `OpenKeys` for single inserts under named keys.
  */
-export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
+export const travelsAlone = (call: Call, isErasable: boolean): boolean =>
+  (isErasable && makesKeys(call)) || ((TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false);
+
+/** Whether a collection that is `erasable` makes fresh keys for the call. */
+const makesKeys = (call: Call): boolean =>
+  call.op === 'insertBatch' || (call.op === 'insert' && call.keyId === undefined);
 
 export const sizeOf = (call: Call): number => ENVELOPE_BYTES + packedBytesMax(call);
 

@@ -46,6 +46,12 @@ describe('an insert under a key, on its way to the owner', () => {
     expect(await messages(undefined, key('a'))).to.deep.equal([[key('a')], [undefined]]);
   });
 
+  it('travels alone without a key too if the collection is erasable', async () => {
+    const sent = [undefined, key('a'), undefined].map((keyId) => queue.send(7, insert(keyId), soon(), true));
+    await Promise.all(sent);
+    expect(wire.received.map(({ calls }) => calls.length)).to.deep.equal([1, 1, 1]);
+  });
+
   it('is answered under an open key while another waits for the vault', async () => {
     await messages(key('a'));
     let answerSlow = (): void => undefined;
