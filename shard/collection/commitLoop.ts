@@ -14,11 +14,13 @@ import { SYSTEM } from '../../shared/model/actor.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
+import { KeyedMutex } from '../../shared/scheduling/mutex.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { cutShort, moved } from '../../shared/transport/transportErrors.js';
 import { CommitBuilder } from '../state/commitBuilder.js';
 import { expiryAt } from '../state/expiryAt.js';
 import type { QueuedCall, WriteAnswer } from '../state/plannedCalls.js';
+import { keyOf } from '../state/plannedRequests.js';
 import { type CollectionParts, importFrames, startCommit } from './logImport.js';
 import { planWrite } from './planWrite.js';
 import { commitRemovals, PendingRemoval } from './removals.js';
@@ -45,6 +47,8 @@ export class CommitLoop {
   #committing: Promise<void> | undefined;
   /** Answers in progress of writes that are committed, or repeat a committed one. */
   readonly #answering = new Set<Promise<void>>();
+  /** Writes that may make a vault key, by their request ids. */
+  readonly #requests = new KeyedMutex<string>();
   #isPaused = false;
   /** Reason for refusing all writes; undefined while they are accepted. */
   #refusal: VouchError | undefined;
@@ -75,12 +79,14 @@ export class CommitLoop {
     if (mayGrow(call)) this.#assertMayGrow();
     switch (call.op) {
       case 'insertEncrypted':
-        return this.#insertEncrypted(call, envelope);
+        return this.#afterItsLike(call.requestId, () => this.#insertEncrypted(call, envelope));
       case 'insert':
       case 'insertBatch':
         // Enqueue in this turn, so that writes keep their order.
         if (!this.parts.vault.needsKeys(call)) return this.#enqueue(call, envelope);
-        return this.#enqueue(await this.#underKeys(call, envelope), envelope);
+        return this.#afterItsLike(firstRequestId(call), async () =>
+          this.#enqueue(await this.#underKeys(call, envelope), envelope),
+        );
       default:
         return this.#enqueue(call, envelope);
     }
@@ -199,6 +205,12 @@ export class CommitLoop {
   /** Resolves when every committed write is answered. */
   async answered(): Promise<void> {
     await Promise.all(this.#answering);
+  }
+
+  /** Does the work after all work with this request id: a write that is repeated while it is under way makes no second key. */
+  #afterItsLike<T>(requestId: Uint8Array | null, work: () => Promise<T>): Promise<T> {
+    const key = keyOf(requestId);
+    return key === undefined ? work() : this.#requests.run(key, work);
   }
 
   async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
@@ -373,3 +385,7 @@ export class CommitLoop {
     return { plan, planned, refused };
   }
 }
+
+/** A repeated batch has the request ids of the first one. */
+const firstRequestId = (call: InsertCall | InsertBatchCall): Uint8Array | null =>
+  call.op === 'insert' ? call.requestId : (call.requestIds?.find((id) => id !== null) ?? null);

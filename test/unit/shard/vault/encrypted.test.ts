@@ -95,10 +95,14 @@ describe('encrypted records', () => {
     expect(rig.vault.keys).to.equal(keys);
     const both = await Promise.all([2, 2].map(() => rig.insert(ID, 'd', { requestId: requestIdOf(2) })));
     expect(both[0]).to.deep.equal(both[1]);
+    expect(rig.vault.keys).to.equal(keys + 1);
+    const underKeys = [4, 4].map((n) => rig.collection(ID).insert([1, 1], { requestId: requestIdOf(n), keyId: 'new' }));
+    expect((await Promise.all(underKeys)).map(({ id }) => id)).to.deep.equal([3, 3]);
+    expect(rig.vault.keys).to.equal(keys + 2);
     // The id belongs to a vector, which has no key.
     await rig.collection(ID).insert([1, 1], { requestId: requestIdOf(3) });
     await expectCode(rig.insert(ID, 'e', { requestId: requestIdOf(3) }), 'validation_error');
-    expect(await rig.sequence(ID)).to.equal(4);
+    expect(await rig.sequence(ID)).to.equal(5);
   });
 
   it('share a given key, within a collection and between two', async () => {
