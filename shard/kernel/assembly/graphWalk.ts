@@ -2,7 +2,7 @@
  * Searches a graph (Algorithm 2 of the paper in `graphLink.ts`): expands the nearest known node until that finds no
  * nearer one.
  */
-import { distance, distances, Graph, listOf, levelOf, NO_NODE, slotOf, vectorOf } from './graph';
+import { distance, distances, Graph, listOf, levelOf, neighboursOn, NO_NODE, slotOf, vectorOf } from './graph';
 
 /** Scratch of a search. The host gives addresses and sizes, and reads what is found. */
 @unmanaged
@@ -34,6 +34,9 @@ export class Walk {
 /** Slot of a node that represents several rows. It is eligible. */
 const SEVERAL: u32 = 0xffff_fffe;
 const NO_SLOT: u32 = 0xffff_ffff;
+
+/** Length of a line of the processor's caches. */
+const LINE_BYTES: usize = 64;
 
 /** An entry is distance * 2^32 + node, with these two marks. */
 const EXPANDED: u64 = 0x8000_0000;
@@ -124,6 +127,22 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   return u32((to - usize(walk.fresh)) >> 2);
 }
 
+/**
+ * Reads some words of the vectors of nodes, so that the processor fetches them all at once. It fetches what follows by itself.
+ * Stores a sum at `sink`, or the compiler would leave the reads out.
+ */
+@inline function fetch(graph: Graph, nodes: usize, count: u32, sink: usize): void {
+  const last: usize = graph.vectorBytes - 4;
+  const second = min<usize>(LINE_BYTES, last);
+  const third = min<usize>(2 * LINE_BYTES - 4, last);
+  let sum: u32 = 0;
+  for (let at = nodes; at < nodes + (usize(count) << 2); at += 4) {
+    const vector = vectorOf(graph, load<u32>(at));
+    sum += load<u32>(vector) + load<u32>(vector + second) + load<u32>(vector + third);
+  }
+  store<u32>(sink, sum);
+}
+
 /** Returns the distances of four nodes from address `at` on. Only the first `left` of them exist. */
 @inline export function distancesOf(graph: Graph, from: usize, at: usize, left: u32): v128 {
   const a = load<u32>(at);
@@ -131,6 +150,13 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   const c = left > 2 ? load<u32>(at, 8) : a;
   const d = left > 3 ? load<u32>(at, 12) : a;
   return distances(graph, from, vectorOf(graph, a), vectorOf(graph, b), vectorOf(graph, c), vectorOf(graph, d));
+}
+
+/** Reads the list of the node that is the next to be expanded if no nearer one is found. See `fetch`. */
+@inline function fetchList(graph: Graph, walk: Walk, level: u32): void {
+  const list = listOf(graph, nodeOf(load<u64>(entryAt(walk.entries, walk.first))), level);
+  const last = usize(neighboursOn(graph, level)) << 2;
+  store<u32>(walk.lanes, load<u32>(list) + load<u32>(list + min(LINE_BYTES, last)));
 }
 
 /** Finds the nearest nodes of a level, from node `start` at distance `startDistance`. */
@@ -164,6 +190,8 @@ function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
     store<u64>(entryAt(walk.entries, first), entry | EXPANDED);
     walk.first = first + 1;
     const fresh = freshOf(walk, listOf(graph, nodeOf(entry), level));
+    fetch(graph, walk.fresh, fresh, walk.lanes);
+    if (walk.first < walk.count) fetchList(graph, walk, level);
     left = fresh < left ? left - fresh : 0;
     for (let at: u32 = 0; at < fresh; at += 4) {
       const four = distancesOf(graph, walk.query, usize(walk.fresh) + (usize(at) << 2), fresh - at);
