@@ -8,7 +8,7 @@
 import { BitSet } from './bitSet.js';
 import { type BlockShape, bitmapBytesOf, narrowReach } from './blockShape.js';
 import { classBytes } from './buddyAllocator.js';
-import { CodePlane } from './codePlane.js';
+import { BYTE_STEP_MAX, CodePlane, WORD_STEP_MAX } from './codePlane.js';
 import { BYTES, PLAIN, type RowForm, type RowsIn, rowBytesOf, WORDS } from './rowForm.js';
 import type { SlotReuse } from './slotReuse.js';
 import type { BlockMemory, Region } from './vectorMemory.js';
@@ -198,9 +198,11 @@ export class Block {
     this.#splitAt = 0;
     if (this.#splitInto(BYTES)) return true;
     if (plane.isRead) return false;
-    if (plane.fitBytes(this.largestComponent) && this.#splitInto(BYTES)) return true;
+    if (plane.fit(BYTE_STEP_MAX, this.largestComponent) && this.#splitInto(BYTES)) return true;
+    if (this.#splitInto(WORDS)) return true;
+    if (plane.fit(WORD_STEP_MAX, this.largestComponent) && this.#splitInto(WORDS)) return true;
     // A block that stays plain is tried again after as many writes as it has rows.
-    if (!this.#splitInto(WORDS)) this.#splitAt = this.#written + this.rows;
+    this.#splitAt = this.#written + this.rows;
     return true;
   }
 

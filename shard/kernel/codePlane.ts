@@ -14,10 +14,11 @@ export const CODED_ROWS_MIN = 16;
 export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION_MIN ? 0 : paddedCodeBytes(dimension));
 
 /** Largest allowed ratio of two mean residuals: of the plane as it is, and of one with middles and steps chosen for the rows. */
-const POOR = 1.25;
+const POOR = 1.75;
 
-/** Largest step with which half a step fits a residual of 8 bits. */
-const BYTE_STEP_MAX = 254;
+/** Largest steps with which half a step fits a residual of 8 bits, and of 16. */
+export const BYTE_STEP_MAX = 254;
+export const WORD_STEP_MAX = 65_534;
 
 /** The parts of a block that its plane works on. */
 export interface CodedRows {
@@ -73,16 +74,17 @@ export class CodePlane {
   }
 
   /**
-   * Chooses middles and steps for the rows if residuals of 8 bits are then enough. `largest`: as in `wrote`. Returns
-   * false if nothing was changed. No other thread may read the plane.
+   * Chooses middles and steps, and encodes the rows, if no step is above `stepMax`. Returns false if nothing was changed.
+   * `largest`: as in `wrote`. No other thread may read the plane.
    */
-  fitBytes(largest: number): boolean {
+  fit(stepMax: number, largest: number): boolean {
     const before = this.#memory.scale;
     this.#fit();
-    if (this.#memory.steps.some((step) => step > BYTE_STEP_MAX)) {
+    if (this.#largestStep > stepMax) {
       this.#memory.restore(before);
       return false;
     }
+    this.#widen(before, largest, stepMax);
     this.#encodeAll(largest);
     return true;
   }
@@ -127,6 +129,7 @@ export class CodePlane {
       this.#memory.restore(before);
       return;
     }
+    if (this.#hasCodes) this.#widen(before, largest, Number.POSITIVE_INFINITY);
     this.#encodeAll(largest);
     this.#hasCodes = true;
   }
@@ -138,6 +141,21 @@ export class CodePlane {
     kernel.beginFit(address);
     kernel.fitRows(address, vectorsAddress, idsAddress, this.#endRow, strideBytes);
     kernel.endFit(address, strideBytes);
+  }
+
+  /**
+   * Widens the ranges of the codes to those `before`, so that the next blocks need no others. Changes nothing if the rows would
+   * then be too far from their codes, or a step above `stepMax`.
+   */
+  #widen(before: Uint32Array, largest: number, stepMax: number): void {
+    const own = this.#memory.scale;
+    const most = POOR * this.#residualOfSteps();
+    this.#memory.widen(before, largest);
+    if (this.#residualOfSteps() > most || this.#largestStep > stepMax) this.#memory.restore(own);
+  }
+
+  get #largestStep(): number {
+    return this.#memory.steps.reduce((most, step) => Math.max(most, step), 0);
   }
 
   /** Encodes all rows by new middles and steps. */

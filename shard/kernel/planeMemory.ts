@@ -5,6 +5,10 @@ const HEADER_BYTES = 32;
 const WORD_BYTES = 4;
 /** Components that the kernel multiplies at once. A row's codes are padded with zeros to a multiple of it. */
 const CODES = 16;
+/** Largest code. */
+const CODE_MAX = 127;
+/** Margin of a widened range, in halves of the range: later rows are often a little beyond the rows so far. */
+const MARGIN = 1 / 4;
 /** Rows that the kernel measures at once. A plane's number of rows is a multiple of it. */
 export const CODED_ROWS = 4;
 
@@ -81,6 +85,28 @@ export class PlaneMemory {
   /** Restores middles and steps. */
   restore(scale: Uint32Array): void {
     this.#scale.set(scale);
+  }
+
+  /**
+   * Widens the range of each dimension to that of the copy `before`. Where it is beyond that, it also gets a margin. No component exceeds
+   * `largest`.
+   */
+  widen(before: Uint32Array, largest: number): void {
+    const scale = this.#scale;
+    const end = this.codeBytes;
+    for (let at = 0; at < end; at++) {
+      const middle = scale[at]! | 0;
+      const reach = CODE_MAX * scale[end + at]!;
+      const middleBefore = before[at]! | 0;
+      const reachBefore = CODE_MAX * before[end + at]!;
+      const margin = MARGIN * reach;
+      const lowBefore = middleBefore - reachBefore;
+      const highBefore = middleBefore + reachBefore;
+      const low = Math.max(-largest, middle - reach < lowBefore ? middle - reach - margin : lowBefore);
+      const high = Math.min(largest, middle + reach > highBefore ? middle + reach + margin : highBefore);
+      scale[at] = Math.floor((low + high) / 2);
+      scale[end + at] = Math.max(1, Math.ceil((high - low) / (2 * CODE_MAX)));
+    }
   }
 
   /** Marks middles and steps as new, so that queries are prepared for them. */

@@ -43,6 +43,9 @@ const KINDS: Readonly<Record<string, Vector>> = {
   'near the query': filledWith((random) => component(random, 3)),
 };
 
+/** Returns the version of the middles and steps of a plane. */
+const versionAt = (buffer: SharedArrayBuffer, plane: number): number => new Uint32Array(buffer, plane, 1)[0]!;
+
 /** Number of erased rows. */
 const ERASED = 10;
 
@@ -100,6 +103,14 @@ describe('the codes of rows', () => {
     expect(blockOf(15, 1_000).planeAddress).to.equal(0);
     expect(blockOf(16, 1_000).planeAddress).to.be.above(0);
     expect(blockOf(128, 4).planeAddress).to.equal(0);
+  });
+
+  it('share middles and steps in most blocks of like rows', () => {
+    const { vectors } = filled(512, 15_000);
+    const full = vectors.blocks.filter(({ planeAddress }) => planeAddress > 0);
+    const versions = new Set(full.map(({ region, planeAddress }) => versionAt(region.arena.buffer, planeAddress)));
+    expect(full.length).to.be.above(20);
+    expect(versions.size).to.be.below(full.length / 3);
   });
 
   it('are erased with their row', () => {

@@ -147,6 +147,21 @@ describe('the rows of full blocks', () => {
     }
   });
 
+  it('take three bytes a component if one component is far beyond those of the blocks before', () => {
+    const dimension = 100;
+    const collection = new Modelled(dimension);
+    for (let row = 0; row < 3 * ROWS; row++) {
+      const vector = randomVector(random, dimension, 40_000);
+      if (row === 2 * ROWS) vector[7] = 150_000;
+      collection.insert(vector);
+    }
+    const { blocks } = collection.vectors;
+    const block = blocks.find(({ firstSlot, rows }) => firstSlot + rows > 2 * ROWS)!;
+    expect(block.firstSlot + block.rows, 'the block is full').to.be.at.most(3 * ROWS);
+    expect(block.form).to.equal(WORDS);
+    expectVectors(collection);
+  });
+
   it('stay where a scan reads them until it ends, and what came later is freed at once', () => {
     const collection = filled(128, 2 ** 14, 40);
     const { vectors, memory } = collection;
