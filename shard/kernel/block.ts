@@ -6,14 +6,12 @@
  * ```
  */
 import { BitSet } from './bitSet.js';
-import { type BlockShape, bitmapBytesOf, narrowReach } from './blockShape.js';
+import { type BlockShape, bitmapAfter, bitmapBytesOf, narrowReach } from './blockShape.js';
 import { classBytes } from './buddyAllocator.js';
 import { BYTE_STEP_MAX, CodePlane, WORD_STEP_MAX } from './codePlane.js';
 import { BYTES, PLAIN, type RowForm, type RowsIn, rowBytesOf, WORDS } from './rowForm.js';
 import type { SlotReuse } from './slotReuse.js';
 import type { BlockMemory, Region } from './vectorMemory.js';
-
-const ID_BYTES = 8;
 
 /** The memory that blocks are in, and the running scans that a block waits for before it frees some. */
 interface BlockServices {
@@ -69,7 +67,7 @@ export class Block {
     [this.#rowsRegion, this.region] = services.memory.allocatePair(shape.rowsBytes(index), shape.sideBytes(index));
     const { arena, address } = this.region;
     this.idsAddress = address;
-    this.bitmapAddress = this.idsAddress + this.rows * ID_BYTES;
+    this.bitmapAddress = bitmapAfter(this.idsAddress, this.rows);
     this.ids = new Float64Array(arena.buffer, this.idsAddress, this.rows).fill(0);
     this.live = new BitSet(new Uint32Array(arena.buffer, this.bitmapAddress, bitmapBytesOf(this.rows) / 4).fill(0));
     this.#bytes = this.#viewOf(this.#rowsRegion, PLAIN);

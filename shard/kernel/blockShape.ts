@@ -32,6 +32,13 @@ const ROW_BYTE_NS = 0.04;
 const CODE_BYTE_NS = 0.055;
 /** Time to reach a row that was selected among many others: the processor cannot predict it. */
 const SELECTED_NS = 35;
+/** Times of a list of rows: to begin a block, to reach a row, and to read a byte of it from memory. */
+const LISTED_BLOCK_NS = 500;
+const LISTED_NS = 35;
+const LISTED_BYTE_NS = 0.15;
+
+/** Returns the address of the bitmap of a block's live rows. */
+export const bitmapAfter = (idsAddress: number, rows: number): number => idsAddress + rows * ID_BYTES;
 
 export const bitmapBytesOf = (rows: number): number => Math.ceil(rows / WORD_ROWS) * WORD_BYTES;
 
@@ -98,6 +105,11 @@ export class BlockShape {
   /** Time for each of a few selected rows in an exact scan, in units of a row of a scan of all rows. */
   get selectedRowCost(): number {
     return 1 + SELECTED_NS / this.#scannedRowNs;
+  }
+
+  /** Time of an exact scan of listed rows in `blocks` blocks, outside the processor's caches. */
+  listedNs(rows: number, blocks: number): number {
+    return blocks * LISTED_BLOCK_NS + rows * (LISTED_NS + (this.codeBytes || this.strideBytes) * LISTED_BYTE_NS);
   }
 
   get #scannedRowNs(): number {

@@ -26,10 +26,12 @@ export interface Kernel {
     scan: number,
     vectors: number,
     ids: number,
+    bitmap: number,
     listed: number,
     firstSlot: number,
     plane: number,
     way: number,
+    next: number,
   ): void;
   enterGather(
     scan: number,

@@ -1,65 +1,101 @@
-/** The exact scan of listed slots (re-ranking of candidates): the kernel gets up to 256 row numbers per call. */
+/** The exact scan of listed slots: few eligible rows, or candidates to rank. */
+import type { Arena } from './arena.js';
 import type { Block } from './block.js';
-import { BATCH_ROWS } from './kernel.js';
 import type { ScannedRows } from './rowChoice.js';
-import type { ScanScratch } from './scanScratch.js';
-import { SlicedScan } from './slicedScan.js';
-import type { Way } from './way.js';
+import { type Hits, hitsOfLength, ScanScratch } from './scanScratch.js';
+import { queryBytes } from './slicedScan.js';
+import { WIDE_COST } from './way.js';
 
-/** Relative cost of scattered rows: memory takes about twice as long as for consecutive rows. */
-const SCATTERED_COST = 2;
+/** Nanoseconds of a step. */
+const STEP_NS = 1_000_000;
 
-/** A search through the rows of a list of slots. */
-export class ListedScan extends SlicedScan {
+/**
+ * A search through the rows of a list of slots, in steps. It sees the collection as of its first step. Always call `close`.
+ */
+export class ListedScan {
+  readonly #query: Uint8Array;
+  readonly #capacity: number;
+  #slots: Uint32Array;
   #at = 0;
+  #scratch: ScanScratch | undefined;
+  /** Undefined before the second step. */
+  #scan: number | undefined;
 
   /** `slots` must not fall. Repeated slots count once; slots without a live row are skipped. */
   constructor(
-    vectors: ScannedRows,
+    private readonly vectors: ScannedRows,
     query: Int32Array | Uint8Array,
     k: number,
-    private readonly slots: Uint32Array,
+    slots: Uint32Array,
   ) {
-    super(vectors, query, Math.min(k, slots.length), {});
+    this.#query = queryBytes(query, vectors);
+    this.#capacity = Math.min(k, slots.length, vectors.liveCount);
+    this.#slots = slots;
   }
 
-  protected nextBlock(): number | undefined {
-    const { choice, slots, vectors } = this;
-    while (this.#at < slots.length) {
-      const index = vectors.shape.blockOf(slots[this.#at]!);
-      if (index >= choice.endBlock) return undefined;
-      if (!choice.isEmpty(index)) return index;
-      const end = vectors.shape.firstSlot(index + 1);
-      while (this.#at < slots.length && slots[this.#at]! < end) this.#at++;
-    }
-    return undefined;
-  }
-
-  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, way, cost }: Way): number {
-    const { region, vectorsAddress, idsAddress, firstSlot, rows, strideBytes } = block;
-    let considered = 0;
-    while (this.#at < this.slots.length && this.slots[this.#at]! < firstSlot + rows) {
-      const listed = this.#list(index, block, scratch.views.rowList);
-      if (listed > 0)
-        region.arena.kernel.offerRows(scratch.address, vectorsAddress, idsAddress, listed, firstSlot, plane, way);
-      considered += listed;
-    }
-    return considered * strideBytes * cost * SCATTERED_COST;
-  }
-
-  /** Writes the next rows of the block to the list, as many as fit. */
-  #list(index: number, { firstSlot, rows }: Block, into: Uint32Array): number {
-    const { slots } = this;
-    const chosen = this.choice.rows(index);
-    const end = firstSlot + rows;
+  /** Considers the rows of about 1 ms. Returns true when no row is left. */
+  step(): boolean {
+    const { arenas, table } = this.vectors.place;
+    const { shape } = this.vectors;
+    const slots = this.#slots;
+    const choice = { live: this.#scan === undefined, filters: true };
     let at = this.#at;
-    let listed = 0;
-    for (; at < slots.length && listed < BATCH_ROWS; at++) {
+    for (let spentNs = 0; at < slots.length && spentNs < STEP_NS; ) {
       const slot = slots[at]!;
-      if (slot >= end) break;
-      if (slot !== slots[at - 1] && chosen.has(slot - firstSlot)) into[listed++] = slot - firstSlot;
+      const arena = table.arenaOf(slot);
+      // Slots behind the last block have no rows.
+      if (arena === undefined) return true;
+      const from = at;
+      const scratch = this.#scratchIn(arenas[arena]!);
+      at = table.offer(scratch, slots, at, choice);
+      spentNs += shape.listedNs(at - from, 1) * (table.isWide(slot, scratch) ? WIDE_COST : 1);
     }
     this.#at = at;
-    return listed;
+    if (at < slots.length) this.#freeze();
+    return at >= slots.length;
   }
+
+  /** Returns the rows found, once `step` has returned true. */
+  hits(): Hits {
+    return this.#scratch?.hits() ?? hitsOfLength(0);
+  }
+
+  close(): void {
+    this.#scratch?.free();
+    this.#scratch = undefined;
+    if (this.#scan !== undefined) this.vectors.endScan(this.#scan);
+    this.#scan = undefined;
+  }
+
+  /** Lists the live rows that are left, and keeps them as they are until `close`. */
+  #freeze(): void {
+    if (this.#scan !== undefined) return;
+    this.#slots = liveOf(this.vectors, this.#slots.subarray(this.#at));
+    this.#at = 0;
+    this.#scan = this.vectors.beginScan();
+  }
+
+  #scratchIn(arena: Arena): ScanScratch {
+    this.#scratch?.moveTo(arena);
+    const room = { shape: this.vectors.shape, capacity: this.#capacity, roomBytes: 0 };
+    this.#scratch ??= new ScanScratch(arena, this.#query, room);
+    return this.#scratch;
+  }
+}
+
+/** Returns the slots that have a live row. */
+function liveOf({ blocks, shape }: ScannedRows, slots: Uint32Array): Uint32Array {
+  const live = new Uint32Array(slots.length);
+  let count = 0;
+  let block: Block | undefined;
+  let end = 0;
+  for (const slot of slots) {
+    if (slot >= end) {
+      block = blocks[shape.blockOf(slot)];
+      if (block === undefined) break;
+      end = block.firstSlot + block.rows;
+    }
+    if (block!.live.has(slot - block!.firstSlot)) live[count++] = slot;
+  }
+  return live.subarray(0, count);
 }

@@ -1,6 +1,7 @@
 import { BitSet } from './bitSet.js';
 import type { Block } from './block.js';
 import type { BlockShape } from './blockShape.js';
+import type { RowsPlace } from './rowTable.js';
 import type { SlotSet } from './slotSet.js';
 
 /** The rows of a collection, for a scan. */
@@ -11,6 +12,7 @@ export interface ScannedRows {
   readonly narrowReach: number;
   readonly blocks: readonly Block[];
   readonly liveCount: number;
+  readonly place: RowsPlace;
   readonly idOf: (slot: number) => number;
   /** Keeps all current rows from being overwritten until `endScan` is called with the returned number. */
   beginScan(): number;

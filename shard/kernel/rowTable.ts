@@ -1,17 +1,31 @@
 /** Where the rows of a collection are, for any thread: 6 words a block, in shared memory. */
 import type { Arena } from './arena.js';
 import type { Block } from './block.js';
-import { type BlockShape, narrowReach } from './blockShape.js';
+import { type BlockShape, bitmapAfter, narrowReach } from './blockShape.js';
 import { BATCH_ROWS } from './kernel.js';
 import type { RowForm } from './rowForm.js';
 import { type Hits, hitsOfLength, ScanScratch } from './scanScratch.js';
 import type { ScratchArena } from './vectorMemory.js';
-import { unfiltered } from './way.js';
+import { FILTERS, unfiltered } from './way.js';
 
 /** Words of an entry: arena, address of the vectors, address of the ids, largest component, code plane, form. */
 const ENTRY_WORDS = 6;
+/** Rows to offer: whether only live ones count, and whether codes exclude rows. */
+interface Offered {
+  readonly live: boolean;
+  readonly filters: boolean;
+}
+
+const ALL: Offered = { live: false, filters: false };
+
 /** Bytes of scattered rows that are measured in about 1 ms. */
 const SLICE_BYTES = 4 << 20;
+
+/** Arenas of the blocks, and the table that counts them in this order. */
+export interface RowsPlace {
+  readonly arenas: readonly Arena[];
+  readonly table: RowTable;
+}
 
 /** The blocks of a collection as they were when the table was made. It is right for every row that was written then. */
 export class RowTable {
@@ -38,6 +52,48 @@ export class RowTable {
     return table;
   }
 
+  /** Returns the number of the arena that the row is in; undefined behind the last block. */
+  arenaOf(slot: number): number | undefined {
+    return this.#words[this.shape.blockOf(slot) * ENTRY_WORDS];
+  }
+
+  /** Whether the row's block takes the kernel's wide path. */
+  isWide(slot: number, { largestQueryComponent }: ScanScratch): boolean {
+    return this.#words[this.shape.blockOf(slot) * ENTRY_WORDS + 3]! + largestQueryComponent > this.#reach;
+  }
+
+  /**
+   * Offers the rows of the ascending `slots` from place `at` on that are in one block, 256 at most. Returns the place behind
+   * them. A repeated slot counts once. `scratch`: in the arena of the block. `choice`: whether only live rows count, and whether codes exclude rows.
+   */
+  offer(scratch: ScanScratch, slots: Uint32Array, at: number, choice: Offered = ALL): number {
+    const { shape } = this;
+    const words = this.#words;
+    const index = shape.blockOf(slots[at]!);
+    const word = index * ENTRY_WORDS;
+    const first = shape.firstSlot(index);
+    const rows = shape.rows(index);
+    const { rowList } = scratch.views;
+    let listed = 0;
+    for (; at < slots.length && slots[at]! < first + rows && listed < BATCH_ROWS; at++)
+      if (slots[at] !== slots[at - 1]) rowList[listed++] = slots[at]! - first;
+    const [vectors, ids, largest] = [words[word + 1]!, words[word + 2]!, words[word + 3]!];
+    const [plane, form] = [words[word + 4]!, words[word + 5]! as RowForm];
+    const isWide = largest + scratch.largestQueryComponent > this.#reach;
+    const way = unfiltered(form, isWide) | (choice.filters && !isWide && plane !== 0 ? FILTERS : 0);
+    const bitmap = choice.live ? bitmapAfter(ids, rows) : 0;
+    const next = this.#planeOf(slots[at], words[word]!);
+    scratch.kernel.offerRows(scratch.address, vectors, ids, bitmap, listed, first, plane, way, next);
+    return at;
+  }
+
+  /** Returns the address of the plane of the slot's block; 0 without one in this arena. */
+  #planeOf(slot: number | undefined, arena: number): number {
+    if (slot === undefined) return 0;
+    const word = this.shape.blockOf(slot) * ENTRY_WORDS;
+    return this.#words[word] === arena ? this.#words[word + 4]! : 0;
+  }
+
   /**
    * Measures rows exactly, in steps of about 1 ms, and returns the nearest `k`. `slots`: each once, in ascending order. All of them count, dead
    * or alive. Throws `unavailable` and `capacity_exceeded` if memory is short.
@@ -57,20 +113,10 @@ export class RowTable {
           restsAt += sliceRows;
           yield;
         }
-        const index = shape.blockOf(slots[at]!);
-        const word = index * ENTRY_WORDS;
-        const arena = arenas[this.#words[word]!]!;
+        const arena = arenas[this.arenaOf(slots[at]!)!]!;
         scratch?.moveTo(arena);
         scratch ??= scratchFor(arena, query, Math.min(k, slots.length), shape);
-        const first = shape.firstSlot(index);
-        const end = shape.firstSlot(index + 1);
-        const { rowList } = scratch.views;
-        let listed = 0;
-        while (at < slots.length && slots[at]! < end && listed < BATCH_ROWS) rowList[listed++] = slots[at++]! - first;
-        const [vectors, ids, largest] = [this.#words[word + 1]!, this.#words[word + 2]!, this.#words[word + 3]!];
-        const [plane, form] = [this.#words[word + 4]!, this.#words[word + 5]! as RowForm];
-        const way = unfiltered(form, largest + scratch.largestQueryComponent > this.#reach);
-        arena.kernel.offerRows(scratch.address, vectors, ids, listed, first, plane, way);
+        at = this.offer(scratch, slots, at);
       }
       return scratch?.hits() ?? hitsOfLength(0);
     } finally {

@@ -1,6 +1,6 @@
 /** The scratch of an exact scan, as `assembly/scan.ts` lays it out, and its results: 24 bytes per entry of the heap. */
 import { type BlockShape, bitmapBytesOf } from './blockShape.js';
-import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
+import { BATCH_ROWS, ENTRY_BYTES, type Kernel } from './kernel.js';
 import { aligned, MovingScratch } from './movingScratch.js';
 import type { ScratchArena, ScratchRegion } from './vectorMemory.js';
 
@@ -84,6 +84,11 @@ export class ScanScratch extends MovingScratch {
       };
     }
     return this.#views;
+  }
+
+  /** The kernel over the memory that the scratch is in. */
+  get kernel(): Kernel {
+    return this.region.arena.kernel;
   }
 
   /** Adds the nearest rows of another search for the same query. That search's scratch may move. */

@@ -6,6 +6,12 @@ import { type Way, wayThrough } from './way.js';
 /** Bytes of vectors per slice: 0.5 to 1 ms at the 12 to 25 GB/s of one thread. */
 const SLICE_BYTES = 12 << 20;
 
+/** Returns the bytes of a query. */
+export function queryBytes(query: Int32Array | Uint8Array, { dimension }: ScannedRows): Uint8Array {
+  if (query.byteLength !== 4 * dimension) throw new Error(`a query of ${query.byteLength} bytes`);
+  return new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
+}
+
 /**
  * A search for the nearest `k`, block by block. It sees the collection as of its first step. If blocks are left after
  * that step, the scan copies all bitmaps, and released rows are not overwritten until it is closed.
@@ -26,8 +32,7 @@ export abstract class SlicedScan {
     private readonly k: number,
     among: Among,
   ) {
-    if (query.byteLength !== 4 * vectors.dimension) throw new Error(`a query of ${query.byteLength} bytes`);
-    this.query = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
+    this.query = queryBytes(query, vectors);
     this.choice = new RowChoice(vectors, among);
   }
 

@@ -12,7 +12,6 @@
  * erased. If a quarter is erased and room is needed, the block is plain again, and its erased slots can be acquired.
  */
 import { assertWhole } from '../../shared/model/whole.js';
-import type { Arena } from './arena.js';
 import { ascending } from './ascending.js';
 import { Block } from './block.js';
 import { BlockShape, narrowReach } from './blockShape.js';
@@ -20,7 +19,7 @@ import { CollectionMemory } from './collectionMemory.js';
 import { ExactScan } from './exactScan.js';
 import { ListedScan } from './listedScan.js';
 import { type Among, RowChoice, type ScannedRows } from './rowChoice.js';
-import { RowTable } from './rowTable.js';
+import { type RowsPlace, RowTable } from './rowTable.js';
 import type { Hits } from './scanScratch.js';
 import type { ScanThreads } from './scanThreads.js';
 import type { SlicedScan } from './slicedScan.js';
@@ -37,9 +36,12 @@ const ERASED_MIN = 1 / 4;
 /** If fewer than one in this many rows is eligible, reading a list of them takes less time than the bitmap of each block. */
 const LISTED_SPARSE = 32;
 
-const hitsOf = (scan: SlicedScan): Hits => scan.hits();
+/** A search in steps; always closed. */
+type SteppedScan = Pick<SlicedScan, 'step' | 'close'>;
 
-async function finished<Scan extends SlicedScan, Result>(
+const hitsOf = (scan: SlicedScan | ListedScan): Hits => scan.hits();
+
+async function finished<Scan extends SteppedScan, Result>(
   scan: Scan,
   pause: () => Promise<void>,
   result: (scan: Scan) => Result,
@@ -74,12 +76,6 @@ export interface RowPlaces {
   readonly idsAddress: number;
   readonly strideBytes: number;
   readonly rows: number;
-}
-
-/** Arenas of the blocks, and the table that counts them in this order. */
-export interface RowsPlace {
-  readonly arenas: readonly Arena[];
-  readonly table: RowTable;
 }
 
 /** The vectors of one collection, and the scans over them. */
@@ -246,7 +242,8 @@ export class VectorBlocks implements ScannedRows {
     const { threads } = this.memory;
     if (threads?.takes(scan)) return finishedByThreads(scan, threads, pause);
     const sparse = this.#sparseIn(among);
-    return finished(sparse === undefined ? scan : new ListedScan(this, query, k, sparse.listed), pause, hitsOf);
+    if (sparse === undefined) return finished(scan, pause, hitsOf);
+    return finished(new ListedScan(this, query, k, sparse.listed), pause, hitsOf);
   }
 
   /** Searches by score / weight, then by score, then by id. Leaves out most rows outside the bounds. */

@@ -1,13 +1,13 @@
 import type { Block } from './block.js';
-import type { ScannedRows } from './rowChoice.js';
+import type { BlockShape } from './blockShape.js';
 import type { RowForm } from './rowForm.js';
 
 /** Relative cost of the wide path. */
-const WIDE_COST = 3;
+export const WIDE_COST = 3;
 
 /** Bits of `assembly/way.ts`. */
 const WIDE = 1;
-const FILTERS = 2;
+export const FILTERS = 2;
 /** Bits of a form, shifted by this: residuals of 8 bits, and of 16. */
 const FORM_SHIFT = 2;
 
@@ -21,8 +21,14 @@ export interface Way {
   readonly cost: number;
 }
 
+/** The bound and the layout of a collection's rows. */
+interface Bounded {
+  readonly narrowReach: number;
+  readonly shape: BlockShape;
+}
+
 export function wayThrough(
-  { narrowReach, shape }: ScannedRows,
+  { narrowReach, shape }: Bounded,
   { planeAddress, largestComponent, form }: Block,
   largestQueryComponent: number,
 ): Way {

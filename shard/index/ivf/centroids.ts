@@ -1,6 +1,7 @@
 /** The coarse quantiser of an inverted file: finds the centroids nearest to a vector by an exact scan. */
 import { ExactScan } from '../../kernel/exactScan.js';
-import { type RowsPlace, VectorBlocks } from '../../kernel/vectorBlocks.js';
+import type { RowsPlace } from '../../kernel/rowTable.js';
+import { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BlockMemory } from '../../kernel/vectorMemory.js';
 
 /**

@@ -18,7 +18,7 @@
  * f64 and lowered by more than its rounding. If a number is not finite, no row is excluded.
  */
 import { Plane } from './plane';
-import { dotsOf, exactWeightsOf, queryOf, rowsOf, Scan, weightsOf } from './scan';
+import { dotsOf, exactWeightsOf, queryOf, rowsOf, Scan, totalsOf, weightsOf } from './scan';
 import { largestOf, sumOf, totalOf } from './lanes';
 
 /** Bounds of |v|, so that it fits i16 after rounding, and of the sum of all |v|, so that 127 times it fits i32. */
@@ -221,12 +221,28 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
   return v128.load_lane<i32>(from + (usize(d) << 2), lanes, 3);
 }
 
+/** Bytes that the processor loads at once. */
+const LINE_BYTES: usize = 64;
+
+/** Reads a byte of each line, so that the processor loads all of them at once. Returns a number that has no meaning. */
+@inline function touch(code: usize, codeBytes: usize): u32 {
+  let sum = u32(load<u8>(code + codeBytes - 1));
+  for (let offset: usize = 0; offset < codeBytes; offset += LINE_BYTES) sum += load<u8>(code + offset);
+  return sum;
+}
+
+/** Reads the head of a plane, and the bitmap before it, so that the processor loads them. */
+export function touchHead(scan: Scan, plane: usize): void {
+  store<u32>(totalsOf(scan), load<u32>(plane) + load<u32>(plane - LINE_BYTES));
+}
+
 /**
  * Keeps the listed rows that may be within reach, with their products; returns how many. `listed`: length of the list.
  */
 export function keepNear(scan: Scan, listed: u32): u32 {
   const plane = changetype<Plane>(scan.plane);
   const codes: usize = plane.codes;
+  const codeBytes: usize = plane.codeBytes;
   const list = rowsOf(scan);
   const kepts = dotsOf(scan);
   // Fill the last group with its last row.
@@ -238,14 +254,15 @@ export function keepNear(scan: Scan, listed: u32): u32 {
     const b = at + 1 < listed ? load<u32>(rows, 4) : last;
     const c = at + 2 < listed ? load<u32>(rows, 8) : last;
     const d = at + 3 < listed ? load<u32>(rows, 12) : last;
-    const dots = products(
-      scan,
-      codes + usize(a) * plane.codeBytes,
-      codes + usize(b) * plane.codeBytes,
-      codes + usize(c) * plane.codeBytes,
-      codes + usize(d) * plane.codeBytes,
-    );
-    let mask = near(scan, dots, four(plane.gains, a, b, c, d), four(plane.residuals, a, b, c, d));
+    const ca = codes + usize(a) * codeBytes;
+    const cb = codes + usize(b) * codeBytes;
+    const cc = codes + usize(c) * codeBytes;
+    const cd = codes + usize(d) * codeBytes;
+    const gains = four(plane.gains, a, b, c, d);
+    const residuals = four(plane.residuals, a, b, c, d);
+    store<u32>(totalsOf(scan), touch(ca, codeBytes) + touch(cb, codeBytes) + touch(cc, codeBytes) + touch(cd, codeBytes));
+    const dots = products(scan, ca, cb, cc, cd);
+    let mask = near(scan, dots, gains, residuals);
     mask &= (1 << min<u32>(4, listed - at)) - 1;
     if (mask == 0) continue;
     // These places hold no kept product: they begin at the first of the four, or one behind it.

@@ -1,9 +1,9 @@
 /** Scans of rows. `plane`: the code plane of the block, or 0. `way`: how to read the rows; see `way.ts`. */
 import { considerListed } from './consider';
 import { worstTotal } from './heap';
-import { enterPlane, keepNear, listNear, setReach } from './nearness';
+import { enterPlane, keepNear, listNear, setReach, touchHead } from './nearness';
 import { Plane } from './plane';
-import { BATCH, enterBlock, listRows, Scan } from './scan';
+import { BATCH, enterBlock, listRows, rowsOf, Scan } from './scan';
 import { centre } from './splitRows';
 import { FILTERS, SPLIT, WIDE } from './way';
 
@@ -105,23 +105,43 @@ export function scanRows(
   while (considerBatch(scan)) {}
 }
 
-/** Offers the first `listed` rows of the scan's row list, which the host has written. `listed` is at least 1. */
+/** Keeps the listed rows whose bit is set, and returns how many. */
+function keepSet(scan: Scan, bitmap: usize, listed: u32): u32 {
+  const rows = rowsOf(scan);
+  let kept: u32 = 0;
+  for (let at: u32 = 0; at < listed; at++) {
+    const row = load<u32>(rows + (usize(at) << 2));
+    store<u32>(rows + (usize(kept) << 2), row);
+    kept += (u32(load<u8>(bitmap + (row >> 3))) >> (row & 7)) & 1;
+  }
+  return kept;
+}
+
+/**
+ * Offers the first `listed` rows of the scan's row list, which the host has written. Only rows whose bit is set
+ * in `bitmap` count; 0 if all do. `next`: the code plane of the next block, which the processor loads meanwhile; 0 for none.
+ */
 export function offerRows(
   scan: Scan,
   vectors: usize,
   ids: usize,
+  bitmap: usize,
   listed: u32,
   firstSlot: u32,
   plane: u32,
   way: u32,
+  next: u32,
 ): void {
+  if (next != 0) touchHead(scan, next);
   enterBlock(scan, vectors, ids, 0, 0, firstSlot);
   enter(scan, plane, way);
-  let kept = listed;
+  const asked = bitmap == 0 ? listed : keepSet(scan, bitmap, listed);
+  if (asked == 0) return;
+  let kept = asked;
   if (usesPlane(scan)) {
     setReach(scan, worstTotal(scan));
-    kept = keepNear(scan, listed);
-    rate(scan, kept, listed);
+    kept = keepNear(scan, asked);
+    rate(scan, kept, asked);
   }
   considerListed(scan, kept);
 }
