@@ -11,7 +11,7 @@ import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 import { testSeed } from '../support/model/random.js';
 
-const CASES = Number(process.env.VOUCH_API_CASES ?? 6);
+const CASES = Number(process.env.VOUCH_API_CASES ?? 4);
 const TIMEOUT_MS = 240_000 + 4_000 * CASES;
 /** Largest number of rounds until an operation has succeeded at least once. */
 const ROUNDS_MAX = 4_000 / CASES;
