@@ -165,12 +165,13 @@ export class ShardRpc implements CallHandler<ShardCall> {
     };
   }
 
-  /** Returns a collection that this shard owns. Throws `unavailable`. */
+  /** Null: the collection is not open here. */
   #accessOf(collectionId: number): AccessSettings | null {
     const state = this.shard.replicas.get(collectionId)?.ownedOrInTransfer?.openCollection?.state;
     return state ? { audit: state.readAudit, retentionDays: state.accessRetentionDays } : null;
   }
 
+  /** Returns a collection that this shard owns. Throws `unavailable`. */
   #handleOf(collectionId: number): CollectionHandle {
     const handle = this.shard.replicas.get(collectionId)?.ownedOrInTransfer;
     if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);
