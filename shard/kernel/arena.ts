@@ -46,6 +46,8 @@ export class Arena {
    */
   readonly #spare = new Map<number, number[]>();
   #spareBytes = 0;
+  #words: Uint32Array;
+  #numbers: Float64Array;
   /** Largest number of bytes that were in use at one time. Grown memory beyond it was never touched. */
   #peakBytes = 0;
 
@@ -60,6 +62,8 @@ export class Arena {
     } catch (error) {
       throw error instanceof RangeError ? refused(error) : error;
     }
+    this.#words = new Uint32Array(this.memory.buffer);
+    this.#numbers = new Float64Array(this.memory.buffer);
     // Address 0 stays unused. The kernel has no data of its own, which the build checks.
     this.#allocator.allocate(1);
     this.rowAddress = this.#allocator.allocate(ROW_BYTES_MAX)!;
@@ -90,6 +94,15 @@ export class Arena {
   /** Views of the buffer stay valid when the memory grows. */
   get buffer(): SharedArrayBuffer {
     return this.memory.buffer;
+  }
+
+  /** The whole memory, as it has grown until now. */
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  get numbers(): Float64Array {
+    return this.#numbers;
   }
 
   /** Returns undefined if no free piece is large enough. Throws `capacity_exceeded` if the system has no memory. */
@@ -154,5 +167,7 @@ export class Arena {
     if (endBytes <= now) return;
     const wanted = Math.min(Math.max(endBytes, now + GROWTH_BYTES), this.sizeBytes);
     this.memory.grow(Math.ceil((wanted - now) / PAGE_BYTES));
+    this.#words = new Uint32Array(this.memory.buffer);
+    this.#numbers = new Float64Array(this.memory.buffer);
   }
 }

@@ -6,6 +6,8 @@ const ALIGNMENT_BYTES = 16;
 
 /** The part of an arena that is lent to a thread for its scratch. Pieces are freed all at once, by the last of them. */
 export class LentArena implements ScratchArena {
+  readonly words: Uint32Array;
+  readonly numbers: Float64Array;
   #takenBytes = 0;
   #pieces = 0;
 
@@ -14,7 +16,10 @@ export class LentArena implements ScratchArena {
     readonly buffer: SharedArrayBuffer,
     private readonly address: number,
     private readonly sizeBytes: number,
-  ) {}
+  ) {
+    this.words = new Uint32Array(buffer);
+    this.numbers = new Float64Array(buffer);
+  }
 
   allocateScratch(sizeBytes: number): number | undefined {
     const address = this.address + this.#takenBytes;

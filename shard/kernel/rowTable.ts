@@ -73,7 +73,7 @@ export class RowTable {
     const word = index * ENTRY_WORDS;
     const first = shape.firstSlot(index);
     const rows = shape.rows(index);
-    const { rowList } = scratch.views;
+    const { rowList } = scratch;
     let listed = 0;
     for (; at < slots.length && slots[at]! < first + rows && listed < BATCH_ROWS; at++)
       if (slots[at] !== slots[at - 1]) rowList[listed++] = slots[at]! - first;

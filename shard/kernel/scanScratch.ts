@@ -11,20 +11,18 @@ export interface Hits {
   readonly scores: Float64Array;
 }
 
-export const hitsOfLength = (count: number): Hits => ({
-  ids: new Float64Array(count),
-  slots: new Uint32Array(count),
-  scores: new Float64Array(count),
-});
-
-interface ScratchViews {
-  readonly region: ScratchRegion;
-  /** The kernel's list of rows to consider. */
-  readonly rowList: Uint32Array;
-  /** Entries, viewed as f64 and as u32. */
-  readonly numbers: Float64Array;
-  readonly words: Uint32Array;
+/** The columns share one buffer: to allocate one costs more than all else here. */
+export function hitsOfLength(count: number): Hits {
+  const buffer = new ArrayBuffer(count * HIT_BYTES);
+  return {
+    ids: new Float64Array(buffer, 0, count),
+    scores: new Float64Array(buffer, 8 * count, count),
+    slots: new Uint32Array(buffer, 16 * count, count),
+  };
 }
+
+/** An id, a score and a slot. */
+const HIT_BYTES = 20;
 
 /** Returns the bytes of a scratch without room behind the scan. */
 export const scanScratchBytes = ({ kernel }: ScratchArena, capacity: number, { strideBytes }: BlockShape): number =>
@@ -46,7 +44,7 @@ export class ScanScratch extends MovingScratch {
   readonly largestQueryComponent: number;
   readonly #capacity: number;
   readonly #scanBytes: number;
-  #views: ScratchViews | undefined;
+  #rowList: { readonly region: ScratchRegion; readonly rows: Uint32Array } | undefined;
 
   /** `query`: the little-endian bytes of the components. */
   constructor(arena: ScratchArena, query: Uint8Array, room: ScratchRoom) {
@@ -61,7 +59,7 @@ export class ScanScratch extends MovingScratch {
     const at = arena.kernel.beginScan(this.address, capacity, strideBytes) >>> 0;
     const row = new Uint8Array(arena.buffer, at, strideBytes);
     row.set(query);
-    row.fill(0, query.length);
+    if (query.length < strideBytes) row.fill(0, query.length);
     this.largestQueryComponent = arena.kernel.largestComponent(at, strideBytes) >>> 0;
   }
 
@@ -70,20 +68,22 @@ export class ScanScratch extends MovingScratch {
     return this.address + this.#scanBytes;
   }
 
-  /** Views of the scratch, valid until it moves. */
-  get views(): ScratchViews {
+  /** The kernel's list of rows to consider, valid until the scratch moves. */
+  get rowList(): Uint32Array {
     const { region } = this;
-    if (this.#views?.region !== region) {
+    if (this.#rowList?.region !== region) {
       const { kernel, buffer } = region.arena;
-      const entries = kernel.entries(region.address) >>> 0;
-      this.#views = {
-        region,
-        rowList: new Uint32Array(buffer, kernel.rowList(region.address) >>> 0, BATCH_ROWS),
-        numbers: new Float64Array(buffer, entries, (this.#capacity * ENTRY_BYTES) / 8),
-        words: new Uint32Array(buffer, entries, (this.#capacity * ENTRY_BYTES) / 4),
-      };
+      this.#rowList = { region, rows: new Uint32Array(buffer, kernel.rowList(region.address) >>> 0, BATCH_ROWS) };
     }
-    return this.#views;
+    return this.#rowList.rows;
+  }
+
+  /** Views of the entries as f64 and as u32, valid until the scratch moves. */
+  entries(): { readonly numbers: Float64Array; readonly words: Uint32Array } {
+    const { kernel, buffer } = this.region.arena;
+    const at = kernel.entries(this.region.address) >>> 0;
+    const sizeBytes = this.#capacity * ENTRY_BYTES;
+    return { numbers: new Float64Array(buffer, at, sizeBytes / 8), words: new Uint32Array(buffer, at, sizeBytes / 4) };
   }
 
   /** The kernel over the memory that the scratch is in. */
@@ -100,13 +100,16 @@ export class ScanScratch extends MovingScratch {
 
   /** Sorts the nearest rows and ends the scan. */
   hits(): Hits {
-    const { numbers, words } = this.views;
-    const count = this.region.arena.kernel.finishScan(this.address);
+    const { kernel, numbers, words } = this.region.arena;
+    const count = kernel.finishScan(this.address);
+    const entries = kernel.entries(this.address) >>> 0;
     const hits = hitsOfLength(count);
+    const { ids, scores, slots } = hits;
     for (let i = 0; i < count; i++) {
-      hits.scores[i] = numbers[3 * i]!;
-      hits.ids[i] = numbers[3 * i + 1]!;
-      hits.slots[i] = words[6 * i + 5]!;
+      const at = entries + i * ENTRY_BYTES;
+      scores[i] = numbers[at / 8]!;
+      ids[i] = numbers[at / 8 + 1]!;
+      slots[i] = words[at / 4 + 5]!;
     }
     return hits;
   }

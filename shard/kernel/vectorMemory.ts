@@ -22,6 +22,9 @@ export interface Region {
 export interface ScratchArena {
   readonly kernel: Kernel;
   readonly buffer: SharedArrayBuffer;
+  /** Views of the whole buffer, for short uses: a view of a part costs as much as many reads. */
+  readonly words: Uint32Array;
+  readonly numbers: Float64Array;
   allocateScratch(sizeBytes: number): number | undefined;
   freeScratch(address: number, sizeBytes: number): void;
 }

@@ -163,7 +163,7 @@ export class WeightedScan extends SlicedScan {
 
   /** Offers gathered rows, and returns how many were offered. */
   #take(count: number, scratch: ScanScratch): number {
-    const { numbers, words } = scratch.views;
+    const { numbers, words } = scratch.entries();
     const weights = this.#weights;
     let offered = 0;
     for (let i = 0; i < count; i++) {

@@ -19,7 +19,7 @@ import { capacityFor, constructionWidth, neighbours } from './parameters.js';
 import { readHnswPayload, type SavedGraph, writeGraph } from './payload.js';
 import { rowsFrom } from './segmentRows.js';
 import { encoded, formFor, stillSuits, type VectorForm } from './vectorForm.js';
-import { WalkScratch, walkBytes } from './walkScratch.js';
+import { WalkScratch, walkLayout } from './walkScratch.js';
 
 /** Address of the graph. Address 0 stays unused. */
 const GRAPH_ADDRESS = 64;
@@ -86,20 +86,21 @@ class Build {
     const { rows: all, parameters, progress, graphBytesMax = REGION_BYTES_MAX } = this.order;
     const rows = rowsFrom(all, this.#first);
     const width = constructionWidth(parameters);
-    const room = { most: width, slots: 0 };
     const links = { form, neighbours: neighbours(parameters), constructionWidth: width };
     const shape = filledUp(links, capacityFor(rows.count, all.count), graphBytesMax);
     const threads = linkThreads(Math.min(rows.count, shape.capacity) - (from?.count ?? 0));
     const walkAddress = GRAPH_ADDRESS + graphBytes(shape);
-    const memory = this.#memoryOf(walkAddress + threads * walkBytes(shape, room));
+    const layout = walkLayout(shape, { most: width, slots: 0 });
+    const memory = this.#memoryOf(walkAddress + threads * layout.sizeBytes);
     const graph = new GraphMemory(memory.buffer, GRAPH_ADDRESS, shape);
     const restored = await from?.restore(graph, () => progress.obey());
     const nodes = { ordinals: Array.from(restored ?? []), known: from?.rows ?? 0, leftOut: [] };
     const before = graph.count;
     const end = await addNodes(rows, graph, nodes, progress);
     progress.advance(end - (graph.count - before));
-    const walks = Array.from({ length: threads }, (_, thread) => walkAddress + thread * walkBytes(shape, room));
-    for (const walk of walks) new WalkScratch(memory.buffer, walk, shape, room);
+    const walks = Array.from({ length: threads }, (_, thread) => walkAddress + thread * layout.sizeBytes);
+    const words = new Uint32Array(memory.buffer);
+    for (const walk of walks) new WalkScratch(words, walk, layout);
     await linkNodes(memory, graph, walks, progress);
     const isAlone = this.#first === 0 && end === all.count;
     const toWrite = { graph, ordinals: Uint32Array.from(nodes.ordinals), rows: isAlone ? undefined : end };

@@ -78,9 +78,10 @@ export function filledUp(shape: LinksShape, least: number, bytesMax: number): Gr
   return { ...shape, capacity };
 }
 
-/** Returns a function that reads the slot of a node of a graph. It returns a slot, NO_SLOT or SEVERAL. */
-export function nodeSlots(buffer: SharedArrayBuffer, address: number, shape: GraphShape): (node: number) => number {
-  const words = new Uint32Array(buffer);
+/**
+ * Returns a function that reads the slot of a node of a graph. It returns a slot, NO_SLOT or SEVERAL. `words`: those of the whole memory.
+ */
+export function nodeSlots(words: Uint32Array, address: number, shape: GraphShape): (node: number) => number {
   const records = address + HEADER_WORDS * WORD_BYTES + upperBytesOf(shape);
   const first = (records + vectorBytesOf(shape.form)) / WORD_BYTES + SLOT;
   const apart = recordBytesOf(shape) / WORD_BYTES;

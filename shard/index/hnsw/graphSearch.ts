@@ -6,7 +6,7 @@ import type { SearchResult } from '../batchForm.js';
 import { NO_SLOT } from '../rows.js';
 import { type GraphShape, nodeSlots, SEVERAL } from './graphMemory.js';
 import { doubtfulUpTo, vectorBytesOf } from './vectorForm.js';
-import { type WalkRoom, WalkScratch, walkBytes } from './walkScratch.js';
+import { type WalkLayout, WalkScratch, walkLayout } from './walkScratch.js';
 
 /** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
 const WALKED_BYTES = 8 << 20;
@@ -41,10 +41,9 @@ export interface SearchedGraph {
   readonly arenas: readonly ScratchArena[];
 }
 
-const roomFor = ({ most, eligible }: GraphSearch): WalkRoom => ({ most, slots: 32 * eligible.length });
-
-/** Returns the bytes of scratch that a search needs. */
-export const scratchBytes = (shape: GraphShape, search: GraphSearch): number => walkBytes(shape, roomFor(search));
+/** Returns the layout of the scratch that a search needs. */
+export const layoutFor = (shape: GraphShape, { most, eligible }: GraphSearch): WalkLayout =>
+  walkLayout(shape, { most, slots: 32 * eligible.length });
 
 /**
  * Searches in steps of about 1 ms. Returns the nodes, as `walk` does, if one of them represents several rows. Throws
@@ -63,9 +62,10 @@ export function* walk(
   search: GraphSearch,
 ): Generator<undefined, Uint32Array> {
   const { vector, width, takesAll, eligible } = search;
-  const region = allocateScratch(arena, scratchBytes(shape, search));
+  const layout = layoutFor(shape, search);
+  const region = allocateScratch(arena, layout.sizeBytes);
   try {
-    const scratch = new WalkScratch(arena.buffer, region.address, shape, roomFor(search));
+    const scratch = new WalkScratch(arena.words, region.address, layout);
     scratch.prepare(vector, width, takesAll, eligible);
     const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(shape.form));
     let count = arena.kernel.walkGraph(address, region.address, atOnce) >>> 0;
@@ -73,7 +73,7 @@ export function* walk(
       yield;
       count = arena.kernel.continueWalk(address, region.address, atOnce) >>> 0;
     }
-    return scratch.found(count).slice();
+    return scratch.found(count);
   } finally {
     freeScratch(region);
   }
@@ -85,7 +85,7 @@ function proposed(
   { k, equalSlots }: GraphSearch,
   found: Uint32Array,
 ): Uint32Array | undefined {
-  const slotOf = nodeSlots(arena.buffer, address, shape);
+  const slotOf = nodeSlots(arena.words, address, shape);
   const slots = new Uint32Array(equalSlots.length + found.length / 2);
   slots.set(equalSlots);
   let count = equalSlots.length;

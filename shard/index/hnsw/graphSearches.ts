@@ -10,7 +10,7 @@ import { lend } from '../loans.js';
 import { type LentBatch, type SearchedIndex, SearchQueue } from '../searchQueue.js';
 import { type GraphBatch, packSearches } from './graphBatch.js';
 import type { GraphShape } from './graphMemory.js';
-import { type GraphSearch, scratchBytes, searchGraph } from './graphSearch.js';
+import { type GraphSearch, layoutFor, searchGraph } from './graphSearch.js';
 
 /** A graph in memory. */
 interface OpenGraph {
@@ -44,7 +44,7 @@ export class GraphSearches implements SearchedIndex<GraphSearch> {
     const { arena, address } = region;
     const arenas = rows.includes(arena) ? rows : [...rows, arena];
     const k = searches.reduce((most, search) => Math.max(most, search.k), 0);
-    const walkBytes = searches.reduce((most, search) => Math.max(most, scratchBytes(shape, search)), 0);
+    const walkBytes = searches.reduce((most, search) => Math.max(most, layoutFor(shape, search).sizeBytes), 0);
     const loans = lend(arenas, (each) => {
       const scanBytes = scanScratchBytes(each, k, vectors.shape);
       return each === arena ? Math.max(walkBytes, scanBytes) : scanBytes;

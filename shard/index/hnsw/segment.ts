@@ -3,6 +3,7 @@
  * `graphMemory.ts`, which the kernel searches and extends. Rows with equal stored vectors share a node. A search costs about as
  * much as measuring 1,800 + 58 ef_search rows (`cost.ts`). Ordinals count from the first row of the segment.
  */
+import { inTurns } from '../../../shared/scheduling/slice.js';
 import { Column } from '../../kernel/column.js';
 import type { Hits } from '../../kernel/scanScratch.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
@@ -16,22 +17,19 @@ import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
 import { EqualRows, NONE } from './equalRows.js';
 import { GraphMemory, graphBytes, linkBytes, NO_NODE } from './graphMemory.js';
-import type { GraphSearch } from './graphSearch.js';
+import { type GraphSearch, walk } from './graphSearch.js';
 import { GraphSearches } from './graphSearches.js';
 import { constructionWidth, searchWidth } from './parameters.js';
 import { type SavedGraph, writeGraph } from './payload.js';
 import { Proposals } from './proposals.js';
 import type { GraphRows } from './segmentRows.js';
-import { doubtfulUpTo, encoded, vectorBytesOf } from './vectorForm.js';
-import { type WalkRoom, WalkScratch, walkBytes } from './walkScratch.js';
+import { doubtfulUpTo, encoded } from './vectorForm.js';
+import { WalkScratch, walkLayout } from './walkScratch.js';
 
 /** Nodes beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
 const SPARE = 8;
 /** Largest number of nodes that a search keeps. */
 const WIDTH_MAX = 4096;
-/** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
-const WALKED_BYTES = 8 << 20;
-const UNFINISHED = 0xffff_ffff;
 /** Largest number of rows with the query's own vector for a search on threads. */
 const EQUAL_SLOTS_MAX = 64;
 /** Bytes that are read in about 5 ms, the most for one absorbed row. */
@@ -146,7 +144,7 @@ export class Segment implements Index {
     const vector = this.#graph.hasRoom ? encoded(form, components) : undefined;
     if (vector === undefined) return false;
     // Take the scratch first: without memory to link a node, nothing changes.
-    return this.#withScratch(this.#linkRoom, ({ address }, { kernel }) => {
+    return this.#withLinkScratch(({ address }, { kernel }) => {
       const first = this.#equal.add(ordinal, vector);
       if (first !== NONE) return this.#share(first, ordinal, true);
       this.#addNode(ordinal, vector, slot);
@@ -207,7 +205,11 @@ export class Segment implements Index {
     if (vector === undefined) return new Uint32Array(0);
     const proposals = new Proposals(this.order.rows, eligible && ((slot) => eligible.has(slot)));
     for (const ordinal of this.#equal.find(vector)) this.#equal.ring(ordinal, proposals.propose);
-    await this.#walk(vector, this.#reach(k, eligible), eligible, (found) => this.#propose(found, k, proposals));
+    const bitmap = bitmapOf(eligible, this.order.vectors.slots);
+    const search = { query, vector, k, ...this.#reach(k, eligible), equalSlots: NO_SLOTS, eligible: bitmap };
+    const { arena, address } = this.region;
+    const nodes = await inTurns(walk({ arena, address, shape: this.#graph.shape }, search), this.order.pause);
+    this.#propose(nodes, k, proposals);
     return proposals.all;
   }
 
@@ -306,7 +308,7 @@ export class Segment implements Index {
   }
 
   #add(ordinal: number, vector: Int32Array, slot: number): void {
-    this.#withScratch(this.#linkRoom, ({ address }, { kernel }) => {
+    this.#withLinkScratch(({ address }, { kernel }) => {
       this.#addNode(ordinal, vector, slot);
       kernel.linkNodes(this.#graph.address, address, 1);
     });
@@ -319,54 +321,16 @@ export class Segment implements Index {
     this.#nodes.set(ordinal, node);
   }
 
-  async #walk(
-    vector: Int32Array,
-    { width, most, takesAll }: Reach,
-    eligible: SlotSet | undefined,
-    use: (found: Uint32Array) => void,
-  ): Promise<void> {
-    const { vectors, pause } = this.order;
+  /** Calls `use` with scratch to link a node. Throws `unavailable` and `capacity_exceeded`, and has then not called it. */
+  #withLinkScratch<T>(use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
     const { arena } = this.region;
-    const { address } = this.#graph;
-    const bitmap = bitmapOf(eligible, vectors.slots);
-    const room = { most, slots: 32 * bitmap.length };
-    const region = this.#scratchRegion(room);
+    const layout = walkLayout(this.#graph.shape, { most: constructionWidth(this.order.parameters), slots: 0 });
+    const region = allocateScratch(arena, layout.sizeBytes);
     try {
-      const scratch = this.#scratchIn(region, room);
-      scratch.prepare(vector, width, takesAll, bitmap);
-      const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(this.#graph.shape.form));
-      let count = arena.kernel.walkGraph(address, scratch.address, atOnce) >>> 0;
-      while (count === UNFINISHED) {
-        await pause();
-        count = arena.kernel.continueWalk(address, scratch.address, atOnce) >>> 0;
-      }
-      use(scratch.found(count));
+      return use(new WalkScratch(arena.words, region.address, layout), arena);
     } finally {
       freeScratch(region);
     }
-  }
-
-  /** Calls `use` with scratch. Throws `unavailable` and `capacity_exceeded`, and has then not called it. */
-  #withScratch<T>(room: WalkRoom, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
-    const region = this.#scratchRegion(room);
-    try {
-      return use(this.#scratchIn(region, room), this.region.arena);
-    } finally {
-      freeScratch(region);
-    }
-  }
-
-  /** Room to link a node. */
-  get #linkRoom(): WalkRoom {
-    return { most: constructionWidth(this.order.parameters), slots: 0 };
-  }
-
-  #scratchRegion(room: WalkRoom): Region {
-    return allocateScratch(this.region.arena, walkBytes(this.#graph.shape, room));
-  }
-
-  #scratchIn({ arena, address }: Region, room: WalkRoom): WalkScratch {
-    return new WalkScratch(arena.buffer, address, this.#graph.shape, room);
   }
 }
 

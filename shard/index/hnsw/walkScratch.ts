@@ -21,47 +21,42 @@ export interface WalkRoom {
   readonly slots: number;
 }
 
-/** Returns the parts of a scratch, in bytes and in order. */
-function partsOf({ neighbours, capacity, form }: GraphShape, { most, slots }: WalkRoom): readonly number[] {
-  return [
-    HEADER_WORDS * WORD_BYTES,
-    (most + 1) * ENTRY_BYTES,
-    (2 * neighbours + 1) * ENTRY_BYTES,
-    (2 * neighbours + 4) * WORD_BYTES,
-    LANES_BYTES,
-    Math.ceil(capacity / 32) * WORD_BYTES,
-    vectorBytesOf(form),
-    Math.ceil(slots / 32) * WORD_BYTES,
-  ].map(aligned);
+/** The parts of a scratch: where each begins, in bytes from its address. */
+export interface WalkLayout extends WalkRoom {
+  readonly entries: number;
+  readonly sorted: number;
+  readonly fresh: number;
+  readonly lanes: number;
+  readonly visited: number;
+  readonly query: number;
+  readonly bitmap: number;
+  readonly sizeBytes: number;
 }
 
-/** Returns the bytes of a scratch. */
-export const walkBytes = (shape: GraphShape, room: WalkRoom): number =>
-  partsOf(shape, room).reduce((sum, bytes) => sum + bytes, 0);
+export function walkLayout({ neighbours, capacity, form }: GraphShape, { most, slots }: WalkRoom): WalkLayout {
+  const entries = HEADER_WORDS * WORD_BYTES;
+  const sorted = entries + aligned((most + 1) * ENTRY_BYTES);
+  const fresh = sorted + aligned((2 * neighbours + 1) * ENTRY_BYTES);
+  const lanes = fresh + aligned((2 * neighbours + 4) * WORD_BYTES);
+  const visited = lanes + LANES_BYTES;
+  const query = visited + aligned(Math.ceil(capacity / 32) * WORD_BYTES);
+  const bitmap = query + aligned(vectorBytesOf(form));
+  const sizeBytes = bitmap + aligned(Math.ceil(slots / 32) * WORD_BYTES);
+  return { most, slots, entries, sorted, fresh, lanes, visited, query, bitmap, sizeBytes };
+}
 
 /** A scratch at an address in the memory of the graph. */
 export class WalkScratch {
-  readonly #entries: number;
-
+  /** `words`: those of the whole memory. */
   constructor(
-    private readonly buffer: SharedArrayBuffer,
+    private readonly words: Uint32Array,
     readonly address: number,
-    shape: GraphShape,
-    private readonly room: WalkRoom,
+    private readonly layout: WalkLayout,
   ) {
-    const { most } = room;
-    let at = address;
-    const places = partsOf(shape, room).map((bytes) => {
-      at += bytes;
-      return at - bytes;
-    });
-    const [header, entries, sorted, fresh, lanes, visited, query, bitmap] = places as [
-      ...[number, number, number, number, number, number, number, number],
-    ];
-    this.#entries = entries;
-    const visitedBytes = query - visited;
-    const words = [query, most, most, 1, 0, 0, 0, 0, 0, entries, sorted, fresh, lanes, visited, visitedBytes, bitmap];
-    new Uint32Array(buffer, header, HEADER_WORDS).set(words);
+    const { most, entries, sorted, fresh, lanes, visited, query, bitmap } = layout;
+    const lists = [address + entries, address + sorted, address + fresh, address + lanes, address + visited];
+    const header = [address + query, most, most, 1, 0, 0, 0, 0, 0, ...lists, query - visited, address + bitmap];
+    words.set(header, address / WORD_BYTES);
   }
 
   /**
@@ -70,16 +65,17 @@ export class WalkScratch {
    * stores vectors.
    */
   prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Uint32Array): void {
-    const { most, slots } = this.room;
-    const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
-    const bitmap = header[HEADER_WORDS - 1]!;
-    header.set([width, most, Number(takesAll), slots === 0 ? 0 : bitmap, slots], 1);
-    new Int32Array(this.buffer, header[0]!, query.length).set(query);
-    new Uint32Array(this.buffer, bitmap, eligible.length).set(eligible);
+    const { words, address, layout } = this;
+    const { most, slots } = layout;
+    const bitmap = address + layout.bitmap;
+    words.set([width, most, Number(takesAll), slots === 0 ? 0 : bitmap, slots], address / WORD_BYTES + 1);
+    words.set(query, (address + layout.query) / WORD_BYTES);
+    words.set(eligible, bitmap / WORD_BYTES);
   }
 
-  /** Returns a view of the first `count` nodes found, nearest first: two numbers for each, the node and its distance. */
+  /** Returns the first `count` nodes found, nearest first: two numbers for each, the node and its distance. */
   found(count: number): Uint32Array {
-    return new Uint32Array(this.buffer, this.#entries, 2 * count);
+    const first = (this.address + this.layout.entries) / WORD_BYTES;
+    return this.words.slice(first, first + 2 * count);
   }
 }
