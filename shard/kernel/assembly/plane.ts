@@ -31,6 +31,10 @@ const SAFE: f64 = 1.0 / 1048576.0;
 
 const CODE_MAX: f32 = 127;
 
+/** An f32 of this size has no fraction, so that a small number added to it is rounded, half to even. */
+const WHOLE: f32 = 12582912;
+const WHOLE_BITS: i32 = 0x4b400000;
+
 /** Begins to choose middles and steps. `fitRows` with all rows follows, then `endFit`. */
 export function beginFit(plane: Plane): void {
   // During the fit, the two arrays hold the smallest and the largest components.
@@ -83,8 +87,8 @@ export function encodeRows(plane: Plane, vectors: usize, strideBytes: u32, first
       const step = v128.load(steps + offset);
       const from = i32x4.sub(v128.load(vector + offset), v128.load(middles + offset));
       const exact = f32x4.div(f32x4.convert_i32x4_s(from), f32x4.convert_i32x4_s(step));
-      const within = f32x4.max(f32x4.splat(-CODE_MAX), f32x4.min(f32x4.splat(CODE_MAX), f32x4.nearest(exact)));
-      const codes = i32x4.trunc_sat_f32x4_s(within);
+      const within = f32x4.pmax(f32x4.splat(-CODE_MAX), f32x4.pmin(f32x4.splat(CODE_MAX), exact));
+      const codes = i32x4.sub(f32x4.add(within, f32x4.splat(WHOLE)), i32x4.splat(WHOLE_BITS));
       const span = i32x4.mul(codes, step);
       spans = addSquares(spans, span);
       losses = addSquares(losses, i32x4.sub(from, span));
