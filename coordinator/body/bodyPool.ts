@@ -103,8 +103,8 @@ export class BodyPool {
   }
 
   /** Throws Overloaded if `prepare` would refuse a body of this size, so that it is not read. */
-  assertCapacity(kind: BodyKind, sizeBytes: number, project: string): void {
-    if (sizeBytes <= inlineBytesMax(kind)) return;
+  assertCapacity(kind: BodyKind, form: BodyForm, sizeBytes: number, project: string): void {
+    if (sizeBytes <= inlineBytesMax(kind, form)) return;
     const free = QUEUE_MAX - this.#queue.length;
     const isFull = free <= 0 || this.#queue.lengthOf(project) >= TIMES_FREE * free;
     if (isFull || !this.#queue.admits(project, this.#runningBytes(project))) throw overloaded('body_queue');
@@ -112,7 +112,7 @@ export class BodyPool {
 
   /** Takes ownership of `bytes`. Throws `validation_error`, `payload_too_large`, and Overloaded after too long a wait. */
   async prepare<K extends BodyKind>(kind: K, form: BodyForm, bytes: Buffer, project: string): Promise<Prepared<K>> {
-    if (bytes.length <= inlineBytesMax(kind)) {
+    if (bytes.length <= inlineBytesMax(kind, form)) {
       while (!this.#hasTurnFor(bytes.length)) await nextTurn();
       this.#takeTurn(bytes.length);
     }
@@ -137,7 +137,7 @@ export class BodyPool {
     scale: Scale,
   ): Promise<Prepared<K>> {
     if (this.#closed) throw stopping();
-    this.assertCapacity(kind, bytes.length, project);
+    this.assertCapacity(kind, 'json', bytes.length, project);
     return new Promise<Prepared<K>>((resolve, reject) => {
       const job: Job = { project, kind, form, scale, bytes, resolve: resolve as (prepared: unknown) => void, reject };
       this.#queue.push(project, job, { units: bytes.length, atWork: this.#runningBytes(project) });

@@ -82,7 +82,7 @@ interface RawKind<T> {
 }
 
 /** Larger bodies are prepared in a worker: reading the vectors of this many bytes takes half a millisecond. */
-const INLINE_BYTES = 256 * 1024;
+const INLINE_BYTES: Readonly<Record<BodyForm, number>> = { json: 256 * 1024, msgpack: 1024 * 1024 };
 /**
  * A body is prepared in a worker if its JSON without the vectors is longer. It would take milliseconds here: up to 9 for metadata
  * that is an array of bytes.
@@ -212,8 +212,8 @@ export type Prepared<K extends BodyKind> = ReturnType<(typeof BODY_KINDS)[K]['pr
 export const mayBeEmpty = (name: BodyKind): boolean => name === 'frames' || 'whenEmpty' in BODY_KINDS[name];
 
 /** The largest body that is prepared in the coordinator's thread. */
-export const inlineBytesMax = (name: BodyKind): number =>
-  BODY_KINDS[name].schema === 'bytes' ? Number.POSITIVE_INFINITY : INLINE_BYTES;
+export const inlineBytesMax = (name: BodyKind, form: BodyForm): number =>
+  BODY_KINDS[name].schema === 'bytes' ? Number.POSITIVE_INFINITY : INLINE_BYTES[form];
 
 /** The encoding of a body. */
 export type BodyForm = 'json' | 'msgpack';
@@ -239,7 +239,7 @@ export function prepareInline<K extends BodyKind>(
 ): Prepared<K> | undefined {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
-  if (bytes.length > (scale === 'plain' ? INLINE_BYTES : UNIT_INLINE_BYTES)) return undefined;
+  if (bytes.length > (scale === 'plain' ? INLINE_BYTES[form] : UNIT_INLINE_BYTES)) return undefined;
   const preparation: Preparation<Prepared<K>> = { definition, bounds, scale };
   if (form === 'msgpack')
     return preparePacked(preparation, bytes, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);

@@ -15,11 +15,15 @@ import { below, invalid } from '../contract/refusal.js';
 import { type PackedHead, PackedReader } from './packedReader.js';
 import type { BodyParts, VectorField } from './takenVectors.js';
 import { type Rows, roomForRows, rowsIn, withoutLength } from './vectors.js';
-import { readFloats } from './vectorText.js';
+import { FLOATS_MAX_BYTES, readFloats } from './vectorText.js';
 
 /** Ending of a field's name if its components are in Q16.16. */
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
+/** Components of lists that are read in the time of another value. */
+const LISTED = 16;
+/** Largest dimension of vectors that are read together. */
+const FLOATS_MAX = FLOATS_MAX_BYTES / (2 * COMPONENT_BYTES);
 /**
  * Largest number of values beside the components of vectors: members of objects, and four for each record of a batch.
  * Writing one as JSON and parsing it takes a microsecond.
@@ -32,7 +36,10 @@ export interface PackedLimits {
   readonly depthMax: number;
   /** Largest number of bytes of all byte strings beside vectors. */
   readonly otherBytes: number;
-  /** Largest number of values beside components; for a body with more, undefined is returned. */
+  /**
+   * Largest number of values beside components; for a body with more, undefined is returned. LISTED components of lists count as
+   * one value.
+   */
   readonly valuesMax?: number;
 }
 
@@ -183,7 +190,7 @@ class BodyUnpacker {
     let dimension = 0;
     let unevenAt = -1;
     let components = NO_COMPONENTS;
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < count; ) {
       const head = this.#reader.next();
       const length = this.#lengthOf(head, path, isFixed, i);
       if (i === 0) {
@@ -192,10 +199,29 @@ class BodyUnpacker {
         if (count * dimension <= this.#reader.left)
           components = roomForRows(dimension, count).subarray(0, count * dimension);
       } else if (length !== dimension && unevenAt < 0) unevenAt = i;
-      const target = length === dimension && components.length > 0 ? components : new Int32Array(length);
-      this.#components(head, { path, isFixed, row: i }, target, target === components ? i * dimension : 0);
+      const place = { path, isFixed, row: i };
+      if (length !== dimension || components.length === 0) {
+        this.#components(head, place, new Int32Array(length), 0);
+        i += 1;
+      } else if (head.type === 'bytes' && !isFixed && this.scale === 'plain' && length <= FLOATS_MAX) {
+        i += this.#alike(place, components, length, count - i);
+      } else {
+        this.#components(head, place, components, i * dimension);
+        i += 1;
+      }
     }
     return rowsIn(unevenAt < 0 ? components : NO_COMPONENTS, dimension, count, unevenAt);
+  }
+
+  /** Reads the vector of float32 whose head was just read, and those behind it of that length, `most` in all. Returns how many. */
+  #alike({ path, row = 0 }: VectorPlace, target: Int32Array, dimension: number, most: number): number {
+    const rowBytes = COMPONENT_BYTES * dimension;
+    const { bytes, apartBytes } = this.#reader.takeAlike(rowBytes, most);
+    const read = readFloats(bytes, target, row * dimension, { rowBytes, apartBytes });
+    const rows = Math.ceil(bytes.length / apartBytes);
+    if (read === rows * dimension) return rows;
+    const [bad, at] = [Math.floor(read / dimension), read % dimension];
+    throw outOfRange(path, row + bad, at, bytes.readFloatLE(bad * apartBytes + COMPONENT_BYTES * at));
   }
 
   /** The number of components of a vector; `row`: its place in a batch. */
@@ -203,6 +229,7 @@ class BodyUnpacker {
     if (head.type === 'array' && !isFixed) {
       // Each component takes at least a byte.
       this.#reader.assertLeft(head.length);
+      if (this.limits.valuesMax !== undefined) this.#count(Math.floor(head.length / LISTED));
       return head.length;
     }
     if (head.type !== 'bytes') {

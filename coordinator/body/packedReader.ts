@@ -35,6 +35,8 @@ const INT_64 = 0xd3;
 
 export class PackedReader {
   #at = 0;
+  /** Position of the head that `next` has read. */
+  #headAt = 0;
 
   constructor(private readonly bytes: Buffer) {}
 
@@ -45,6 +47,7 @@ export class PackedReader {
 
   /** Throws `validation_error` at a wrong end, and at a type without a counterpart in JSON. */
   next(): PackedHead {
+    this.#headAt = this.#at;
     const first = this.bytes[this.#skip(1)]!;
     if (first < 0x80) return { type: 'number', value: first };
     if (first >= 0xe0) return { type: 'number', value: first - 0x100 };
@@ -78,6 +81,23 @@ export class PackedReader {
   take(length: number): Buffer {
     const at = this.#skip(length);
     return this.bytes.subarray(at, this.#at);
+  }
+
+  /**
+   * Takes the byte string of `length` whose head was just read, and those behind it that have the same head: at most `most`.
+   * The view begins with the first content and ends with the last one. Two contents are `apartBytes` apart.
+   */
+  takeAlike(length: number, most: number): { readonly bytes: Buffer; readonly apartBytes: number } {
+    const { bytes } = this;
+    const headAt = this.#headAt;
+    const headBytes = this.#at - headAt;
+    const apartBytes = headBytes + length;
+    const start = this.#skip(length);
+    for (let count = 1; count < most && apartBytes <= this.left; count++) {
+      if (bytes.compare(bytes, headAt, headAt + headBytes, this.#at, this.#at + headBytes) !== 0) break;
+      this.#at += apartBytes;
+    }
+    return { bytes: bytes.subarray(start, this.#at), apartBytes };
   }
 
   assertLeft(length: number): void {

@@ -41,7 +41,6 @@ const COMPONENTS_AT = 64;
 const WINDOW_AT = COMPONENTS_AT + Int32Array.BYTES_PER_ELEMENT * DIMENSION_MAX;
 const WINDOW_BYTES = PAGE_BYTES;
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
-const WINDOW_FLOATS = WINDOW_BYTES / FLOAT_BYTES;
 const PAGES = Math.ceil((WINDOW_AT + WINDOW_BYTES + MARGIN_BYTES) / PAGE_BYTES);
 
 /** The exports of `assembly/index.ts`. Addresses are bytes. */
@@ -56,6 +55,8 @@ const results = new Uint32Array(memory.buffer, 0, 2);
 /** The components of the last vector read. */
 const components = new Int32Array(memory.buffer, COMPONENTS_AT, DIMENSION_MAX);
 const window = new Uint8Array(memory.buffer, WINDOW_AT, WINDOW_BYTES + MARGIN_BYTES);
+/** The components of the floats that were in the window. */
+const converted = new Int32Array(memory.buffer, WINDOW_AT, WINDOW_BYTES / FLOAT_BYTES);
 
 /** Vectors, and the position after their text. */
 export interface ReadRows {
@@ -99,20 +100,36 @@ export function readVectors(bytes: Buffer, at: number, scale: Scale = 'plain'): 
   return { rows: rowsIn(fitted(target, count * dimension), dimension, count), end: end + 1 };
 }
 
+/** Largest row of `readFloats`. */
+export const FLOATS_MAX_BYTES = WINDOW_BYTES;
+
 /**
  * Writes little-endian float32 as components to `target`, from `offset` on. Returns how many precede the first that is out of range.
+ * The bytes are rows of `rowBytes`, which begin `apartBytes` apart. The last row may be shorter.
  */
-export function readFloats(floats: Uint8Array, target: Int32Array, offset: number): number {
-  const count = floats.length / FLOAT_BYTES;
-  for (let first = 0; first < count; first += WINDOW_FLOATS) {
-    const part = floats.subarray(FLOAT_BYTES * first, FLOAT_BYTES * (first + WINDOW_FLOATS));
+export function readFloats(
+  floats: Uint8Array,
+  target: Int32Array,
+  offset: number,
+  { rowBytes, apartBytes } = { rowBytes: FLOATS_MAX_BYTES, apartBytes: FLOATS_MAX_BYTES },
+): number {
+  const windowBytes = apartBytes * Math.max(1, Math.floor(WINDOW_BYTES / apartBytes));
+  let read = 0;
+  for (let from = 0; from < floats.length; from += windowBytes) {
+    const part = floats.subarray(from, Math.min(from + windowBytes, floats.length));
     window.set(part);
-    const length = part.length / FLOAT_BYTES;
-    const read = wasm.readFloats(WINDOW_AT, length, COMPONENTS_AT);
-    if (read < length) return first + read;
-    target.set(components.subarray(0, length), offset + first);
+    // Components are written over rows that are read already.
+    let here = 0;
+    for (let at = 0; at < part.length; at += apartBytes) {
+      const count = Math.min(rowBytes, part.length - at) / FLOAT_BYTES;
+      const inRange = wasm.readFloats(WINDOW_AT + at, count, WINDOW_AT + FLOAT_BYTES * here);
+      here += inRange;
+      if (inRange < count) return read + here;
+    }
+    target.set(converted.subarray(0, here), offset + read);
+    read += here;
   }
-  return count;
+  return read;
 }
 
 const readerOf = (bytes: Buffer, scale: Scale): RowReader | UnitRowReader =>

@@ -353,8 +353,8 @@ class Requests {
   ): Promise<unknown> {
     const { bodies } = this.options;
     const kind = route.body as BodyKind;
-    bodies.assertCapacity(kind, head.bodyBytes ?? 0, share.project);
     const form = isPackedBody(head) ? 'msgpack' : 'json';
+    bodies.assertCapacity(kind, form, head.bodyBytes ?? 0, share.project);
     const bytes = await body!.read(share);
     noteWork(route.name, share);
     let isInUse = false;

@@ -75,17 +75,17 @@ const WHOLE_SAFE: u32 = 32767;
  * the first that is not within VALUE_MIN and VALUE_MAX.
  */
 export function readFloats(at: usize, count: u32, out: usize): u32 {
-  const lows = f64x2.splat(VALUE_MIN);
-  const highs = f64x2.splat(VALUE_MAX);
-  const one = f64x2.splat(f64(FIXED_ONE));
+  const lows = f32x4.splat(f32(VALUE_MIN));
+  const ends = f32x4.splat(-f32(VALUE_MIN));
+  const one = f32x4.splat(f32(FIXED_ONE));
   let read: u32 = 0;
-  for (; read + 2 <= count; read += 2) {
-    const values = f64x2.promote_low_f32x4(v128.load64_zero(at));
-    const inRange = v128.and(f64x2.ge(values, lows), f64x2.le(values, highs));
-    if (!i64x2.all_true(inRange)) break;
-    v128.store64_lane(out, i32x4.trunc_sat_f64x2_s_zero(f64x2.nearest(f64x2.mul(values, one))), 0);
-    at += 8;
-    out += 8;
+  // An f32 below -VALUE_MIN is at most VALUE_MAX. Its product with a power of two is exact.
+  for (; read + 4 <= count; read += 4) {
+    const values = v128.load(at);
+    if (!i32x4.all_true(v128.and(f32x4.ge(values, lows), f32x4.lt(values, ends)))) break;
+    v128.store(out, i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(values, one))));
+    at += 16;
+    out += 16;
   }
   for (; read < count; read++) {
     const value = f64(load<f32>(at));

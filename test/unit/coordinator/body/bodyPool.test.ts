@@ -130,7 +130,7 @@ describe('large bodies', () => {
     const waiting: Promise<unknown>[] = [];
     const isTaken = (project: string): boolean => {
       try {
-        pool.assertCapacity('search', sizeBytes, project);
+        pool.assertCapacity('search', 'json', sizeBytes, project);
         return true;
       } catch {
         return false;

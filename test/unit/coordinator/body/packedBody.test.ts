@@ -26,6 +26,8 @@ const BOUNDS: BodyBounds = {
 };
 const plainly = new Packr({ useRecords: false });
 const bin = (values: readonly number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
+/** Numbers that equal those of `bin`. */
+const floats = (values: readonly number[]): number[] => [...Float32Array.from(values)];
 const fixed = (values: readonly number[]): Buffer => Buffer.from(quantise(values).buffer);
 
 describe('msgpack bodies', () => {
@@ -186,5 +188,35 @@ describe('msgpack bodies', () => {
     };
     expect(inline([1])).to.have.property('dimension', 1);
     expect(inline(Array(3_000).fill(1))).to.equal(undefined);
+  });
+
+  it('up to a mebibyte are prepared without a worker if their vectors are byte strings', () => {
+    const inline = (batch: readonly unknown[]) =>
+      prepareInline('batch', { form: 'msgpack', bytes: pack({ batch }) }, BOUNDS);
+    const values = Array.from({ length: 768 }, (_, i) => (i % 2 ? i * 42.6 - 32_767 : (2 * i + 1) / 131_072));
+    const rows = Array.from({ length: 300 }, () => values);
+    expect(inline(rows.map(bin))).to.deep.equal(
+      prepareBody('batch', { form: 'json', bytes: Buffer.from(JSON.stringify({ batch: rows.map(floats) })) }, BOUNDS),
+    );
+    expect(inline(rows.map((row) => row.map(Math.round)))).to.equal(undefined);
+    expect(inline(Array(400).fill(bin(values)))).to.equal(undefined);
+  });
+
+  it('with vectors of one length are refused with the place of the first component out of range', () => {
+    const batch = Array.from({ length: 60 }, () => Array<number>(500).fill(1));
+    batch[53]![499] = 4e4;
+    batch[54]![0] = 4e4;
+    expect(refusal('batch', { batch: batch.map(bin) })).to.include('$.batch[53][499]: expected a number from -32768');
+    batch[53]![499] = 32_768;
+    expect(refusal('batch', { batch: batch.map(bin) })).to.include('$.batch[53][499]: expected a number');
+    batch[53]![499] = -32_768;
+    expect(refusal('batch', { batch: batch.map(bin) })).to.include('$.batch[54][0]: expected a number');
+  });
+
+  it('with vectors of one length keep each in its place, also behind a list of numbers', () => {
+    const rows = Array.from({ length: 90 }, (_, i) => Array.from({ length: 301 }, (_, j) => (i * 301 + j) / 7 - 2_000));
+    const mixed = rows.map((row, i) => (i === 40 ? floats(row) : bin(row)));
+    const asNumbers = { batch: rows.map(floats) };
+    expect(packed('batch', { batch: mixed })).to.deep.equal(asJson('batch', asNumbers));
   });
 });
