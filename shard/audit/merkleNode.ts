@@ -55,21 +55,24 @@ export function foldPath(
   path: Uint8Array,
   hashNode: HashNode,
 ): Uint8Array {
-  let node = leaf;
+  children.set(leaf);
   let position = index;
   let last = leaves - 1;
   for (let at = 0; at < path.length; at += HASH_BYTES) {
-    const sibling = path.subarray(at, at + HASH_BYTES);
     // The last node of a level without a sibling is also the node of the level above.
     while (position === last && position % 2 === 0 && position > 0) {
       position /= 2;
       last /= 2;
     }
-    node = position % 2 === 1 ? joinNodes(sibling, node, hashNode) : joinNodes(node, sibling, hashNode);
+    if (position % 2 === 1) joinLeft(path, at, hashNode);
+    else {
+      copyHash(path, at, HASH_BYTES);
+      hashNode(children, children);
+    }
     position = Math.floor(position / 2);
     last = Math.floor(last / 2);
   }
-  return node;
+  return children.slice(0, HASH_BYTES);
 }
 
 /**
@@ -78,10 +81,21 @@ export function foldPath(
  */
 export function foldWithoutLeaf(path: Uint8Array, hashNode: HashNode): Uint8Array {
   if (path.length === 0) return EMPTY_HASH;
-  let node = path.subarray(0, HASH_BYTES);
-  for (let at = HASH_BYTES; at < path.length; at += HASH_BYTES)
-    node = joinNodes(path.subarray(at, at + HASH_BYTES), node, hashNode);
-  return node;
+  copyHash(path, 0, 0);
+  for (let at = HASH_BYTES; at < path.length; at += HASH_BYTES) joinLeft(path, at, hashNode);
+  return children.slice(0, HASH_BYTES);
+}
+
+/** Replaces the first child by the node over the sibling at `at` and that child. */
+function joinLeft(path: Uint8Array, at: number, hashNode: HashNode): void {
+  children.copyWithin(HASH_BYTES, 0, HASH_BYTES);
+  copyHash(path, at, 0);
+  hashNode(children, children);
+}
+
+/** Copies a hash of the path to the children. A view of it would take longer, and be garbage. */
+function copyHash(path: Uint8Array, at: number, to: number): void {
+  for (let i = 0; i < HASH_BYTES; i++) children[to + i] = path[at + i]!;
 }
 
 /** Whether all bytes are 0. The first byte nearly always decides. */

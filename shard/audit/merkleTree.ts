@@ -169,20 +169,17 @@ export class MerkleTree {
     this.#assertHolds(size - 1, this.size);
     this.#assertHolds(index, size);
     yield* this.#begin(overrides);
-    const siblings: Uint8Array[] = [];
-    let low = 0;
-    let high = size;
-    while (high - low > 1) {
-      const middle = low + splitOf(high - low);
-      if (index < middle) {
-        siblings.push(yield* this.#walk(middle, high, overrides));
-        high = middle;
-      } else {
-        siblings.push(yield* this.#walk(low, middle, overrides));
-        low = middle;
-      }
+    const siblings = siblingsOf(index, size);
+    const path = new Uint8Array((siblings.length / 2) * HASH_BYTES);
+    let at = path.length;
+    for (let i = 0; i < siblings.length; i += 2) {
+      const low = siblings[i]!;
+      const high = siblings[i + 1]!;
+      at -= HASH_BYTES;
+      const isStep = isOneStep(low, high, overrides);
+      path.set(isStep ? this.#subtree(low, high, overrides) : yield* this.#walk(low, high, overrides), at);
     }
-    return new Uint8Array(Buffer.concat(siblings.reverse()));
+    return path;
   }
 
   get #leaves(): Leaves {
@@ -197,8 +194,7 @@ export class MerkleTree {
 
   /** Computes `#subtree` with pauses. Returns a copy, since the tree may change in a pause. */
   *#walk(low: number, high: number, overrides?: Overrides): Generator<undefined, Uint8Array> {
-    if (high - low <= LEAVES_PER_STEP || !overrides?.isAny(low, high))
-      return this.#subtree(low, high, overrides).slice();
+    if (overrides === undefined || isOneStep(low, high, overrides)) return this.#subtree(low, high, overrides).slice();
     const middle = low + splitOf(high - low);
     const left = yield* this.#walk(low, middle, overrides);
     yield;
@@ -282,6 +278,28 @@ export class MerkleTree {
 }
 
 const group = new Uint8Array(USUAL_GROUP * HASH_BYTES);
+
+/** Whether the node over leaves `low` to below `high` is computed without a pause. */
+const isOneStep = (low: number, high: number, overrides?: Overrides): boolean =>
+  high - low <= LEAVES_PER_STEP || !overrides?.isAny(low, high);
+
+/** Returns the range of each sibling on the way to a leaf, from the root down: low and high, in turns. */
+function siblingsOf(index: number, size: number): number[] {
+  const ranges: number[] = [];
+  let low = 0;
+  let high = size;
+  while (high - low > 1) {
+    const middle = low + splitOf(high - low);
+    if (index < middle) {
+      ranges.push(middle, high);
+      high = middle;
+    } else {
+      ranges.push(low, middle);
+      low = middle;
+    }
+  }
+  return ranges;
+}
 
 const isPowerOfTwo = (n: number): boolean => (n & (n - 1)) === 0;
 

@@ -14,7 +14,6 @@ import { toHex } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { encodeActor } from '../../shared/log/actorCodec.js';
-import { nextChainHead } from '../../shared/log/chain.js';
 import type { Actor } from '../../shared/model/actor.js';
 import type { Receipt } from '../../shared/model/receipt.js';
 import { foldPath, foldWithoutLeaf } from './merkleNode.js';
@@ -28,6 +27,8 @@ export interface WriteFacts {
   /** Null: the event is of version 1. */
   readonly actor: Actor | null;
   readonly chainHeadBefore: Uint8Array;
+  /** After the event. */
+  readonly chainHead: Uint8Array;
   readonly eventHash: Uint8Array;
   readonly graphRoot: Uint8Array;
   readonly configHash: Uint8Array;
@@ -41,9 +42,8 @@ const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
 
 /** Computes both roots from the path. Costs two hashes per sibling. */
 export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
-  const { recordId, sequence, timeMs, graphRoot, configHash } = facts;
+  const { recordId, sequence, timeMs, chainHead, graphRoot, configHash } = facts;
   const newRoot = stateRoot(write.leaves, mthWith(write.newLeaf, recordId, write));
-  const chainHead = nextChainHead(facts.chainHeadBefore, facts.eventHash, facts.actor);
   return {
     record_id: recordId,
     old_root: toHex(oldRoot(recordId, write)),

@@ -56,6 +56,7 @@ export function* writeReceipt(
     timeMs,
     actor,
     chainHeadBefore: chainHeadBefore(frame, index),
+    chainHead: hashAt(frame.chainHeads, index),
     eventHash: hashAt(frame.eventHashes, index),
     graphRoot: graph.rootAt(sequence),
     configHash,

@@ -76,6 +76,7 @@ export class History {
       timeMs,
       actor,
       chainHeadBefore: chainHeadBefore(frame, index),
+      chainHead: hashAt(frame.chainHeads, index),
       eventHash: hashAt(frame.eventHashes, index),
       graphRoot: EMPTY_HASH,
       configHash: this.configHash,

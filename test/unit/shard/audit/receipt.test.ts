@@ -4,6 +4,7 @@ import { leafHash, RECORD_STATE } from '../../../../shard/audit/leaf.js';
 import { makeReceipt, type WriteFacts } from '../../../../shard/audit/receipt.js';
 import { StateTree } from '../../../../shard/audit/stateTree.js';
 import { EMPTY_HASH, toHex } from '../../../../shared/hashing/hash.js';
+import { nextChainHead } from '../../../../shared/log/chain.js';
 import type { Receipt } from '../../../../shared/model/receipt.js';
 import { atOnce } from '../../../../shared/scheduling/slice.js';
 import { readProof, verifyReceipt } from '../../../../verifier/receipt.js';
@@ -19,6 +20,7 @@ function sampleReceipts(): { inserted: Receipt; deleted: Receipt } {
   tree.append(Buffer.concat(RECORDS.map((values) => (values === 'deleted' ? EMPTY_HASH : leafHash(values)))));
   const facts: Omit<WriteFacts, 'recordId' | 'sequence' | 'timeMs'> = {
     chainHeadBefore: Buffer.alloc(32, 0x11),
+    chainHead: nextChainHead(Buffer.alloc(32, 0x11), Buffer.alloc(32, 0x22), null),
     actor: null,
     eventHash: Buffer.alloc(32, 0x22),
     graphRoot: EMPTY_HASH,
