@@ -10,6 +10,7 @@ import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
+import { filteredExactCost } from './filteredExactCost.js';
 import type { Index } from './kind.js';
 import type { ServingGeneration } from './maintenance.js';
 import { mergeSortedHits } from './mergeSortedHits.js';
@@ -258,9 +259,8 @@ export class Generation {
     const { rows, vectors } = this.parts;
     const covered = rows.covered.count;
     if (eligible === undefined) return covered <= index.cost(k);
-    // An index also spends time on rows that are not eligible. So few eligible rows make the exact scan cheaper.
-    const share = Math.min(eligible.count / Math.max(covered, 1), 1);
-    return Math.min(eligible.count * vectors.shape.selectedRowCost, covered) * share <= index.cost(k);
+    const { shape, blocks } = vectors;
+    return filteredExactCost(shape, { eligible: eligible.count, covered, blocks: blocks.length }) <= index.cost(k);
   }
 
   /** Frees the memory. Ignores a failure: the garbage collector frees the memory later. */

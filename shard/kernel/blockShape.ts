@@ -33,9 +33,9 @@ const CODE_BYTE_NS = 0.055;
 /** Time to reach a row that was selected among many others: the processor cannot predict it. */
 const SELECTED_NS = 35;
 /** Times of a list of rows: to begin a block, to reach a row, and to read a byte of it from memory. */
-const LISTED_BLOCK_NS = 500;
-const LISTED_NS = 35;
-const LISTED_BYTE_NS = 0.15;
+const LISTED_BLOCK_NS = 350;
+const LISTED_NS = 70;
+const LISTED_BYTE_NS = 0.1;
 
 /** Returns the address of the bitmap of a block's live rows. */
 export const bitmapAfter = (idsAddress: number, rows: number): number => idsAddress + rows * ID_BYTES;
@@ -110,6 +110,11 @@ export class BlockShape {
   /** Time of an exact scan of listed rows in `blocks` blocks, outside the processor's caches. */
   listedNs(rows: number, blocks: number): number {
     return blocks * LISTED_BLOCK_NS + rows * (LISTED_NS + (this.codeBytes || this.strideBytes) * LISTED_BYTE_NS);
+  }
+
+  /** Time of `listedNs`, in units of a row of a scan of all rows. */
+  listedCost(rows: number, blocks: number): number {
+    return this.listedNs(rows, blocks) / this.#scannedRowNs;
   }
 
   get #scannedRowNs(): number {

@@ -55,6 +55,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'hnsw',
       'ivf',
       'bq',
+      'filteredExactCost.ts',
       'mergeSortedHits.ts',
       'searchQueue.ts',
       'loans.ts',
