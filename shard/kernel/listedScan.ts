@@ -70,7 +70,7 @@ export class ListedScan {
   /** Lists the live rows that are left, and keeps them as they are until `close`. */
   #freeze(): void {
     if (this.#scan !== undefined) return;
-    this.#slots = liveOf(this.vectors, this.#slots.subarray(this.#at));
+    this.#slots = liveOf(this.vectors, this.#slots, this.#at);
     this.#at = 0;
     this.#scan = this.vectors.beginScan();
   }
@@ -83,13 +83,15 @@ export class ListedScan {
   }
 }
 
-/** Returns the slots that have a live row. */
-function liveOf({ blocks, shape }: ScannedRows, slots: Uint32Array): Uint32Array {
-  const live = new Uint32Array(slots.length);
+/** Returns the slots from place `from` on that have a live row, without those that repeat the slot before. */
+function liveOf({ blocks, shape }: ScannedRows, slots: Uint32Array, from: number): Uint32Array {
+  const live = new Uint32Array(slots.length - from);
   let count = 0;
   let block: Block | undefined;
   let end = 0;
-  for (const slot of slots) {
+  for (let at = from; at < slots.length; at++) {
+    const slot = slots[at]!;
+    if (slot === slots[at - 1]) continue;
     if (slot >= end) {
       block = blocks[shape.blockOf(slot)];
       if (block === undefined) break;

@@ -121,6 +121,18 @@ describe('the ranking of rows', () => {
       expect(vectors.blocks[0]!.region.arena.usedBytes).to.equal(memory.usedBytes);
     });
 
+    it('counts a repeated slot once when a pause is between its places', async () => {
+      const collection = filled(768, 3_000);
+      const query = randomVector(random, 768, 2 ** 18);
+      const slots = some(collection.rows, 0.9).flatMap((slot) => [slot, slot, slot]);
+      let pauses = 0;
+      const hits = await collection.vectors.rank(query, 3_000, { slots: Uint32Array.from(slots) }, async () => {
+        pauses++;
+      });
+      expect(pauses).to.be.above(0);
+      expect(listed(hits)).to.deep.equal(nearest(collection.rows, query, 3_000, new Set(slots)));
+    });
+
     it('pauses for many rows, and ranks the rows that were live at its start', async () => {
       const collection = filled(1_024, 8_000, 2 ** 31);
       const query = randomVector(random, 1_024, 2 ** 31);
