@@ -196,8 +196,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the tail of an index is not searched',
     isIn: withIndexes,
     file: 'shard/index/generation.js',
-    find: 'const tail = this.tail === 0 ? void 0 : await',
-    put: 'const tail = this.tail >= 0 ? void 0 : await',
+    find: 'const tail = this.tail === 0 ? void 0 : vectors',
+    put: 'const tail = this.tail >= 0 ? void 0 : vectors',
   },
   {
     name: 'scratch memory is given back twice',
