@@ -18,8 +18,9 @@ export async function probePort(host: string, port: number): Promise<number> {
 const reserved = new Map<string, Server>();
 
 /**
- * Reserves an address among the starts of Vouch until this process ends. A start listens only after seconds. A second start would find
- * the port free until then. Throws EADDRINUSE if another process has reserved it. Linux alone has the abstract sockets that this uses.
+ * Reserves an address for this start of Vouch until the process ends. A start listens only after seconds; until then, another start
+ * would find the port free. Throws EADDRINUSE if another process has reserved it. Does nothing except on Linux, which alone has
+ * abstract sockets.
  */
 export async function reservePort(host: string, port: number): Promise<void> {
   const address = `${bracketed(host)}:${port}`;

@@ -38,20 +38,17 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
     if (found) reasons.push(`${path} is nats-server ${found.version}, which is too old`);
   }
   for (const source of sources) {
-    let isFetched = false;
     try {
       const found = await serverAt(await source.fetch(cacheDir, () => onFetch?.(source.name), signal));
-      isFetched = found !== undefined && isUsable(found);
-      if (found && isFetched) return found;
+      if (found && isUsable(found)) return found;
       reasons.push(
         `${source.name}: ${found ? `its version ${found.version} is too old` : 'the fetched program does not run here'}`,
       );
     } catch (error) {
-      signal?.throwIfAborted();
       reasons.push(`${source.name}: ${messageOf(error)}`);
-    } finally {
-      if (!isFetched) await discard(cacheDir, source);
     }
+    await discard(cacheDir, source);
+    signal?.throwIfAborted();
   }
   throw new Error(
     [
