@@ -29,7 +29,7 @@ export async function sendExport(client: ServiceClient, path: string, name: stri
   say('done', 'chain head', `${ended.chain_head}, as in the file`);
   say('done', 'state hash', `${ended.state_hash}, as in the file`);
   const already = begun.status === 'finished' ? ' was restored from this export before' : ' is restored';
-  // A log that nothing was written to has no event, not even the first one.
+  // An empty log also has sequence 0.
   const events = ended.chain_head === toHex(EMPTY_LOG.chainHead) ? 0 : ended.sequence + 1;
   say('done', 'collection', `${ended.collection}${already}: ${counted(events, 'event')}`);
 }

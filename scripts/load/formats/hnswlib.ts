@@ -37,7 +37,7 @@ export async function hnswlibSource(path: string, space: Space | undefined): Pro
   const index = found.isDirectory() ? await openStore(path, space) : await openIndex(path, space);
   if (index.count === 0 && (index.documents?.size ?? 0) === 0)
     throw new Error(
-      `${index.name} is empty, as of a collection without records: POST /v1/namespaces makes one, of dimension ${index.dimension}`,
+      `${index.name} has no record; make an empty collection of dimension ${index.dimension} by POST /v1/namespaces`,
     );
   return {
     name: index.name,

@@ -58,14 +58,14 @@ describe('hnswlib files', () => {
     expect((await rejection(factsOf(hnswlibIndex(0, ELEMENTS)))).message).to.match(/is not an index of hnswlib's/);
   });
 
-  it('an empty store, as an export of an empty collection writes, is refused with what makes one', async () => {
+  it('a store without records is refused with the request that makes an empty collection', async () => {
     const store = join(folder, 'store');
     await mkdir(store);
     await writeFile(join(store, 'hnswlib.index'), hnswlibIndex(3, []));
     await writeFile(join(store, 'args.json'), '{"space":"l2","numDimensions":3}');
     await writeFile(join(store, 'docstore.json'), '[]');
     expect((await rejection(hnswlibSource(store, undefined))).message).to.equal(
-      'store is empty, as of a collection without records: POST /v1/namespaces makes one, of dimension 3',
+      'store has no record; make an empty collection of dimension 3 by POST /v1/namespaces',
     );
   });
 
