@@ -13,7 +13,7 @@ export const CODED_ROWS_MIN = 16;
 /** Returns the bytes of a row's codes; 0 if blocks have no codes. */
 export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION_MIN ? 0 : paddedCodeBytes(dimension));
 
-/** Largest allowed ratio of two mean residuals: of the plane as it is, and of one with middles and steps chosen for the rows. */
+/** Largest allowed ratio of two mean residuals: of the plane as it is or widened, and of one with middles and steps chosen for the rows. */
 const POOR = 1.75;
 
 /** Largest steps with which half a step fits a residual of 8 bits, and of 16. */
@@ -144,8 +144,8 @@ export class CodePlane {
   }
 
   /**
-   * Widens the ranges of the codes to those `before`, so that the next blocks need no others. Changes nothing if the rows would
-   * then be too far from their codes, or a step above `stepMax`.
+   * Widens the ranges of the codes so that they contain those of `before`, and the next blocks can keep them. Changes nothing if
+   * the rows would then be too far from their codes, or a step above `stepMax`.
    */
   #widen(before: Uint32Array, largest: number, stepMax: number): void {
     const own = this.#memory.scale;

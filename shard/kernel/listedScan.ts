@@ -1,4 +1,4 @@
-/** The exact scan of listed slots: few eligible rows, or candidates to rank. */
+/** The exact scan of a list of slots: a few eligible rows, or candidates to rank. */
 import type { Arena } from './arena.js';
 import type { Block } from './block.js';
 import type { ScannedRows } from './rowChoice.js';

@@ -88,8 +88,8 @@ export class PlaneMemory {
   }
 
   /**
-   * Widens the range of each dimension to that of the copy `before`. Where it is beyond that, it also gets a margin. No component exceeds
-   * `largest`.
+   * Widens the range of each dimension so that it contains the one of `before`, a copy of middles and steps. An end that is beyond
+   * that range gets a margin. No component exceeds `largest`.
    */
   widen(before: Uint32Array, largest: number): void {
     const scale = this.#scale;

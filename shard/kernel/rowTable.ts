@@ -10,16 +10,16 @@ import { FILTERS, unfiltered } from './way.js';
 
 /** Words of an entry: arena, address of the vectors, address of the ids, largest component, code plane, form. */
 const ENTRY_WORDS = 6;
-/** Rows to offer: whether only live ones count, and whether codes exclude rows. */
+/** Bytes of scattered rows that are measured in about 1 ms. */
+const SLICE_BYTES = 4 << 20;
+
+/** Whether the kernel skips rows that are not live, and rows that their codes exclude. */
 interface Offered {
   readonly live: boolean;
   readonly filters: boolean;
 }
 
 const ALL: Offered = { live: false, filters: false };
-
-/** Bytes of scattered rows that are measured in about 1 ms. */
-const SLICE_BYTES = 4 << 20;
 
 /** Arenas of the blocks, and the table that counts them in this order. */
 export interface RowsPlace {
@@ -63,8 +63,8 @@ export class RowTable {
   }
 
   /**
-   * Offers the rows of the ascending `slots` from place `at` on that are in one block, 256 at most. Returns the place behind
-   * them. A repeated slot counts once. `scratch`: in the arena of the block. `choice`: whether only live rows count, and whether codes exclude rows.
+   * Offers rows of the ascending `slots`, from place `at` on: those in one block, 256 at most. Returns the place behind them. A
+   * repeated slot counts once. `scratch`: in the arena of the block.
    */
   offer(scratch: ScanScratch, slots: Uint32Array, at: number, choice: Offered = ALL): number {
     const { shape } = this;

@@ -11,7 +11,10 @@ export interface Hits {
   readonly scores: Float64Array;
 }
 
-/** The columns share one buffer: to allocate one costs more than all else here. */
+/** An id, a score and a slot. */
+const HIT_BYTES = 20;
+
+/** Returns hits to be filled in. The columns share one buffer, since each further one would take as long as all else here. */
 export function hitsOfLength(count: number): Hits {
   const buffer = new ArrayBuffer(count * HIT_BYTES);
   return {
@@ -20,9 +23,6 @@ export function hitsOfLength(count: number): Hits {
     slots: new Uint32Array(buffer, 16 * count, count),
   };
 }
-
-/** An id, a score and a slot. */
-const HIT_BYTES = 20;
 
 /** Returns the bytes of a scratch without room behind the scan. */
 export const scanScratchBytes = ({ kernel }: ScratchArena, capacity: number, { strideBytes }: BlockShape): number =>

@@ -224,14 +224,14 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
 /** Bytes that the processor loads at once. */
 const LINE_BYTES: usize = 64;
 
-/** Reads a byte of each line, so that the processor loads all of them at once. Returns a number that has no meaning. */
+/** Reads a byte of each line, so that the processor loads all of them at once. Store the sum, or the compiler leaves the reads out. */
 @inline function touch(code: usize, codeBytes: usize): u32 {
   let sum = u32(load<u8>(code + codeBytes - 1));
   for (let offset: usize = 0; offset < codeBytes; offset += LINE_BYTES) sum += load<u8>(code + offset);
   return sum;
 }
 
-/** Reads the head of a plane, and the bitmap before it, so that the processor loads them. */
+/** Reads the head of a plane, and the end of the bitmap before it, so that the processor loads them. See `touch`. */
 export function touchHead(scan: Scan, plane: usize): void {
   store<u32>(totalsOf(scan), load<u32>(plane) + load<u32>(plane - LINE_BYTES));
 }
