@@ -50,7 +50,7 @@ export class Generation {
   /** Number of replacements of records so far. */
   #replaced = 0;
   #retired = false;
-  /** Readers of the index: its searches in flight, and `persist`. No row is absorbed or removed while there are any. */
+  /** Readers of the index: `persist`, and the searches that its `search` makes. While there are any, no row is absorbed or removed. */
   #readers = 0;
   #isPersisting = false;
   /** Slots of covered rows that died while there were readers. They are removed when the last reader ends. */

@@ -86,7 +86,7 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** Runs the steps with a pause between them. Returns the result at once if there is one step. */
+/** Runs the steps with a pause between them. Returns the result at once, without a promise, if the first step ends the work. */
 export function soon<Result>(steps: Steps<Result>, pause: () => Promise<void>): Result | Promise<Result> {
   const step = steps.next();
   return step.done ? step.value : pause().then(() => inTurns(steps, pause));

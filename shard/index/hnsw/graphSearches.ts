@@ -32,7 +32,7 @@ export class GraphSearches implements SearchedIndex<GraphSearch> {
     this.#queue = threads && new SearchQueue(threads, this);
   }
 
-  /** Makes a search. `costBytes`: see `SearchQueue.add`. */
+  /** Makes a search, on threads while they take searches. `costBytes`: see `SearchQueue.add`. */
   run(search: GraphSearch, costBytes: () => number): Hits | Promise<Hits> {
     return this.#queue?.isOpen ? this.#queue.add(search, costBytes()) : this.#here(search);
   }
@@ -70,7 +70,7 @@ export class GraphSearches implements SearchedIndex<GraphSearch> {
     return this.#here(search);
   }
 
-  /** Most searches end in one turn, without a promise. */
+  /** Searches in the event loop. Most searches end in one turn, without a promise. */
   #here(search: GraphSearch): Hits | Promise<Hits> {
     const { vectors, pause } = this.order;
     const { region, shape } = this.graph;

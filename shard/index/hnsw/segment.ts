@@ -37,6 +37,7 @@ const LINK_BYTES_MAX = 24 << 20;
 /** Rows arranged, and nodes checked, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
 const CHECKED_AT_ONCE = 4096;
+
 const NO_SLOTS = new Uint32Array(0);
 
 export interface SegmentOrder extends Omit<OpenOrder, 'rows'> {
@@ -231,13 +232,16 @@ export class Segment implements Index {
     this.order.vectors.memory.freeBlock(this.region);
   }
 
-  /** Returns the words of a query. Undefined if the graph cannot find its nearest rows: a vector outside the range is far from all codes. */
+  /**
+   * Returns the words of a query. Undefined if no row counts, and for a query outside the range of the codes: they do not show which
+   * rows are near it.
+   */
   #vectorFor(query: Int32Array, eligible: SlotSet | undefined): Int32Array | undefined {
     const isEmpty = this.order.rows.covered.count === 0 || eligible?.count === 0;
     return isEmpty ? undefined : encoded(this.#graph.shape.form, query);
   }
 
-  /** Returns the slots of the rows whose stored vector is equal. */
+  /** Returns the slots of the live rows whose stored vector is `vector`. */
   #equalSlots(vector: Int32Array, eligible: SlotSet | undefined): Uint32Array {
     const found = this.#equal.find(vector);
     if (found.length === 0) return NO_SLOTS;

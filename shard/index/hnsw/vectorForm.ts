@@ -69,7 +69,7 @@ export function encoded(form: VectorForm, components: Int32Array): Int32Array | 
   return loss <= OUTSIDE * codeLoss(form) ? new Int32Array(bytes) : undefined;
 }
 
-/** Comparisons take half the time of `Math.min` and `Math.max`, which handle -0 and NaN. */
+/** Returns the code of a distance from the middle. Comparisons take half the time of `Math.min` and `Math.max`, which handle -0 and NaN. */
 function codeOf(steps: number): number {
   const code = Math.round(steps);
   if (code > CODE_MAX) return CODE_MAX;
