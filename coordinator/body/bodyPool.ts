@@ -137,6 +137,7 @@ export class BodyPool {
     scale: Scale,
   ): Promise<Prepared<K>> {
     if (this.#closed) throw stopping();
+    // A msgpack body that is queued takes as long as JSON of its size.
     this.assertCapacity(kind, 'json', bytes.length, project);
     return new Promise<Prepared<K>>((resolve, reject) => {
       const job: Job = { project, kind, form, scale, bytes, resolve: resolve as (prepared: unknown) => void, reject };

@@ -20,9 +20,9 @@ import { FLOATS_MAX_BYTES, readFloats } from './vectorText.js';
 /** Ending of a field's name if its components are in Q16.16. */
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
-/** Components of lists that are read in the time of another value. */
+/** Components of a list that take as long to read as one other value. */
 const LISTED = 16;
-/** Largest dimension of vectors that are read together. */
+/** Largest dimension of vectors that are read together: a window holds two of them. */
 const FLOATS_MAX = FLOATS_MAX_BYTES / (2 * COMPONENT_BYTES);
 /**
  * Largest number of values beside the components of vectors: members of objects, and four for each record of a batch.
@@ -213,7 +213,7 @@ class BodyUnpacker {
     return rowsIn(unevenAt < 0 ? components : NO_COMPONENTS, dimension, count, unevenAt);
   }
 
-  /** Reads the vector of float32 whose head was just read, and those behind it of that length, `most` in all. Returns how many. */
+  /** Reads the vector of float32 whose head was just read, and those behind it of that length: at most `most`. Returns how many. */
   #alike({ path, row = 0 }: VectorPlace, target: Int32Array, dimension: number, most: number): number {
     const rowBytes = COMPONENT_BYTES * dimension;
     const { bytes, apartBytes } = this.#reader.takeAlike(rowBytes, most);

@@ -55,7 +55,7 @@ const results = new Uint32Array(memory.buffer, 0, 2);
 /** The components of the last vector read. */
 const components = new Int32Array(memory.buffer, COMPONENTS_AT, DIMENSION_MAX);
 const window = new Uint8Array(memory.buffer, WINDOW_AT, WINDOW_BYTES + MARGIN_BYTES);
-/** The components of the floats that were in the window. */
+/** The components of the floats in the window, which they replace. */
 const converted = new Int32Array(memory.buffer, WINDOW_AT, WINDOW_BYTES / FLOAT_BYTES);
 
 /** Vectors, and the position after their text. */

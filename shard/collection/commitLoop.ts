@@ -79,12 +79,12 @@ export class CommitLoop {
     if (mayGrow(call)) this.#assertMayGrow();
     switch (call.op) {
       case 'insertEncrypted':
-        return this.#afterItsLike(call.requestId, () => this.#insertEncrypted(call, envelope));
+        return this.#afterSameRequest(call.requestId, () => this.#insertEncrypted(call, envelope));
       case 'insert':
       case 'insertBatch':
         // Enqueue in this turn, so that writes keep their order.
         if (!this.parts.vault.needsKeys(call)) return this.#enqueue(call, envelope);
-        return this.#afterItsLike(firstRequestId(call), async () =>
+        return this.#afterSameRequest(firstRequestId(call), async () =>
           this.#enqueue(await this.#underKeys(call, envelope), envelope),
         );
       default:
@@ -207,8 +207,8 @@ export class CommitLoop {
     await Promise.all(this.#answering);
   }
 
-  /** Does the work after all work with this request id: a write that is repeated while it is under way makes no second key. */
-  #afterItsLike<T>(requestId: Uint8Array | null, work: () => Promise<T>): Promise<T> {
+  /** Does the work after all work with this request id, so that a write that is repeated meanwhile makes no second key. */
+  #afterSameRequest<T>(requestId: Uint8Array | null, work: () => Promise<T>): Promise<T> {
     const key = keyOf(requestId);
     return key === undefined ? work() : this.#requests.run(key, work);
   }
@@ -386,6 +386,6 @@ export class CommitLoop {
   }
 }
 
-/** A repeated batch has the request ids of the first one. */
+/** Returns a request id that a repeated call has too: null without one. */
 const firstRequestId = (call: InsertCall | InsertBatchCall): Uint8Array | null =>
   call.op === 'insert' ? call.requestId : (call.requestIds?.find((id) => id !== null) ?? null);

@@ -16,15 +16,15 @@ const NAME = /^[\w-]{1,64}$/;
 
 export interface OwnName {
   readonly name: string;
-  /** Makes it durable, before anything is stored under it. */
+  /** Stores and locks a new name. Call it before anything is stored under the name. */
   keep(): Promise<void>;
 }
 
 /**
  * Chooses the name of a shard without a configured one, and locks it until this process ends. Collections, snapshots and saved
  * indexes belong to a shard by its name. So names are kept in `<data folder>/names`, and a restarted shard takes its old one. A
- * second process with a name would end the first one. So shards of one data folder, and machines, get different names. A new name
- * is written by `keep` alone, so that a start that reaches no cluster leaves nothing behind.
+ * second process with a name would end the first one. So shards of one data folder, and machines, get different names. Only `keep`
+ * stores and locks a new name, so that a start that reaches no cluster leaves nothing behind.
  */
 export async function takeOwnName(dataDir: string, entropy: Entropy): Promise<OwnName> {
   const folder = join(dataDir, 'names');

@@ -165,7 +165,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     };
   }
 
-  /** Null: the collection is not open here. */
+  /** Returns the settings of a collection's access log; null if the collection is not open here. */
   #accessOf(collectionId: number): AccessSettings | null {
     const state = this.shard.replicas.get(collectionId)?.ownedOrInTransfer?.openCollection?.state;
     return state ? { audit: state.readAudit, retentionDays: state.accessRetentionDays } : null;

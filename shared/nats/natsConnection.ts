@@ -233,7 +233,7 @@ export class ClusterConnection {
     for await (const { type, data } of this.nc.status()) {
       if (this.closed) return;
       if (type === Events.Disconnect) {
-        // An unusable server was left, and the state stays.
+        // Only an unusable server was left.
         if (!this.connected) continue;
         this.logger.warn({ server: data }, 'the connection to NATS is lost');
         this.#become('disconnected');
@@ -250,7 +250,7 @@ export class ClusterConnection {
       // The list may be tried several times a second.
       if (!this.#faultyServers.has(server)) this.logger.error({ server }, `a NATS server is not used: it ${fault}`);
       this.#faultyServers.add(server);
-      // Later: nats.js would take the end of a connection that it is reporting for the end of the one before.
+      // In a later turn: in this one nats.js would take the end of the new connection for that of the previous one.
       setImmediate(() => void this.nc.reconnect().catch(() => undefined));
       return;
     }

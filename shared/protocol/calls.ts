@@ -355,7 +355,7 @@ export interface ShardResults {
     readonly logBytes: readonly number[];
     readonly snapshotBytes: readonly number[];
     readonly serving: readonly (IndexKind | 'brute')[];
-    /** Null: the collection is not open, and its log says it. */
+    /** Settings of the access logs. Null for a collection that is not open. */
     readonly access: readonly (AccessSettings | null)[];
   };
   openIds: {

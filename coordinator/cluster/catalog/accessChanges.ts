@@ -1,6 +1,6 @@
 /**
- * Changes the settings of access logs. The log of a collection decides; the catalog has a copy of them, which coordinators read. A
- * change that fails between its two steps leaves the copy behind, and the next list that shows the collection brings it up to date.
+ * Changes the settings of access logs. Those in the log of a collection count; coordinators read a copy in the catalog. A change
+ * that fails between its two steps leaves the copy stale. The next list that shows the collection updates it.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { AccessChange, AccessSettings } from '../../../shared/model/readAudit.js';
@@ -8,6 +8,7 @@ import type { Envelope } from '../../../shared/transport/transport.js';
 import type { Catalog } from './catalog.js';
 import type { Collection, CountedCollection } from './collection.js';
 
+/** Time for an update of the catalog in the background. */
 const SETTLE_MS = 10_000;
 
 type Access = Pick<Collection, 'auditReads' | 'accessRetentionDays'>;
@@ -49,7 +50,7 @@ export class AccessChanges {
     }
   }
 
-  /** Brings the catalog up to date, in the background, where it differs from what was counted. A failure is left to the next list. */
+  /** Updates the catalog, in the background, where it differs from what shards have reported. After a failure the next list repeats it. */
   settle(listed: readonly Collection[], counted: readonly CountedCollection[]): void {
     for (const [i, collection] of listed.entries())
       if (!isSameAccess(collection, counted[i]!) && !this.#changing.has(collection.id)) void this.#settle(collection);

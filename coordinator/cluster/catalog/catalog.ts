@@ -166,8 +166,8 @@ export class Catalog {
     throw refusal('collection_not_found', 'aliased', { alias: JSON.stringify(alias) });
   }
 
-  /** The refusal of an alias where a collection is meant. Keys that are limited to other collections must not learn a deleted one. */
-  #isAlias({ name, collection, collectionId }: Alias): VouchError {
+  /** Returns the refusal of an alias where a collection is meant. Keys of other collections must not learn the name of a deleted one. */
+  #aliasRefusal({ name, collection, collectionId }: Alias): VouchError {
     const named = { ...shown({ name }), ...inPath({ name }) };
     return this.#copy.byId(collectionId) === undefined
       ? refusal('conflict', 'deadAlias', named)
@@ -291,7 +291,7 @@ export class Catalog {
       const now = this.#copy.collections.get(project, name);
       if (now !== undefined) return { collection: now.value, created: false };
       const alias = this.#copy.aliases.get(project, name);
-      if (alias !== undefined) throw this.#isAlias(alias.value);
+      if (alias !== undefined) throw this.#aliasRefusal(alias.value);
       this.#assertRoom(project);
       const entry = entryOf(await this.#nextId());
       const revision = await this.#bucket.create(catalogKey(project, name), storedEntry(entry));
@@ -321,7 +321,7 @@ export class Catalog {
     const key = catalogKey(project, name);
     for (;;) {
       const found = await this.#lookUp(project, name);
-      if ('alias' in found) throw this.#isAlias(found.alias);
+      if ('alias' in found) throw this.#aliasRefusal(found.alias);
       const { collection, revision } = found;
       assertMay(collection);
       this.#assertNotAliased(collection);

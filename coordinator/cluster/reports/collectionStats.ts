@@ -25,7 +25,7 @@ const sumOfHeld = (a: HeldBytes, b: HeldBytes): HeldBytes => ({
   payloads: a.payloads + b.payloads,
 });
 
-/** The collection with the settings that its log has. While it is not open, or is being imported, it has those of the catalog. */
+/** Returns the collection with the settings of its access log: those of the catalog if it is not open, or is being imported. */
 function withAccess(collection: Collection, access: AccessSettings | null): Collection {
   if (access === null || isImporting(collection)) return collection;
   const { auditReads: _, accessRetentionDays: __, ...others } = collection;
