@@ -31,11 +31,15 @@ const lineOf = ({ thread, ratio, turnMs, pausesMs, frames }: LongestTurn): strin
     ...(ratio > SHOWN_RATIO ? frames : []),
   ].join('\n          ');
 
-const first = seededRandom(testSeed()).int(2);
+/** 0 or 1: a standalone node gets the inputs of an endpoint with even or with odd indexes. */
+const drawn = seededRandom(testSeed()).int(2);
 
-/** Whether an input is measured: in a cluster, and in a standalone node every other one of an endpoint. */
+/**
+ * Whether an input is measured. One that the coordinator refuses is measured standalone, every other one in a cluster. Half of
+ * those, and the only input of an endpoint, are measured standalone too.
+ */
 const isMeasured = (mode: Mode, { reaches }: WorstInput, index: number, count: number): boolean =>
-  mode === 'standalone' ? reaches === 'coordinator' || count === 1 || index % 2 === first : reaches !== 'coordinator';
+  mode === 'standalone' ? reaches === 'coordinator' || count === 1 || index % 2 === drawn : reaches !== 'coordinator';
 
 const RUNS = [
   { what: 'the worst input of an endpoint (cluster)', mode: 'cluster', inputs: WORST_INPUTS },

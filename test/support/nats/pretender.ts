@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A NATS server that claims to be what its greeting says, and answers only pings; or the way to a real one. */
+/** Greets clients as the NATS server that `info` describes, and answers only pings. With `leadsTo` it connects clients to a real server. */
 export class Pretender {
   readonly #sockets = new Set<Socket>();
   readonly #server;
-  /** The port of the real server of this machine to which new connections lead; undefined: they lead nowhere. */
+  /** Port of a real server on this machine, for new connections. */
   leadsTo: number | undefined;
-  /** Connections so far that led nowhere. */
+  /** Connections so far that this server has greeted itself. */
   connections = 0;
 
   constructor(info: object) {

@@ -10,7 +10,7 @@ import { launch, launchNode } from '../../../support/launch/process.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { ROOT } from '../../../support/sourceTree.js';
 
-/** A row of `scripts/setup/commands.mjs`. `entry` is a compiled program; without it set-up reads the arguments. */
+/** A row of `scripts/setup/commands.mjs`. `entry` is a compiled program; without it, only set-up reads the arguments. */
 interface Command {
   readonly entry?: string;
   /** The options that set-up knows, by name. */
@@ -58,7 +58,7 @@ describe('every command', () => {
     expect(Object.keys(COMMANDS).sort()).to.deep.equal([...Object.keys(scripts), ...OF_SETUP].sort());
   });
 
-  /** The options in a usage text; `npm run sbom --silent` is one of npm. */
+  /** The options in a usage text, except `--silent`, which is an option of npm. */
   const optionsIn = (usage: string): string[] =>
     [...new Set(usage.replace('--silent', '').match(/(?<=[\s[]--)[a-z][a-z-]*/g) ?? [])].sort();
 
