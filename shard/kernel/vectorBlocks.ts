@@ -34,7 +34,7 @@ const COMPONENT_BYTES = 4;
 const ERASED_MIN = 1 / 4;
 
 /** If fewer than one in this many rows is eligible, reading a list of them takes less time than the bitmap of each block. */
-const LISTED_SPARSE = 4;
+const LISTED_SPARSE = 8;
 
 /** A search in steps; always closed. */
 type SteppedScan = Pick<SlicedScan, 'step' | 'close'>;
