@@ -11,7 +11,7 @@ interface FilteredRows {
  * Time of an index for all rows, divided by the selected share and the time with that filter. It was 0.9 to 1.1 for graphs of 768
  * dimensions, and 1.8 to 2.5 for those of 128.
  */
-const FILTERED_SPEED = 1.5;
+const FILTERED_SPEED = 1.3;
 
 /**
  * Returns the cost of an exact search among selected rows, to compare with that of an index for all rows. An index measures rows that
