@@ -129,7 +129,7 @@ for (const viewport of VIEWPORTS)
       await assertNoAlert(page);
     });
 
-    it('the audit of a collection with an access log shows who has read it', async () => {
+    it('the audit of a collection shows who has read it, also once its access log is switched off', async () => {
       const name = `watched-${viewport.width}`;
       const made = { name, dimension: 1, metric: 'squared_l2', audit_reads: 'full' };
       expect((await project.rw.post('/v1/namespaces', made)).status).to.equal(200);

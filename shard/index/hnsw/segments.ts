@@ -1,6 +1,6 @@
 /**
  * An HNSW index of several segments, since no graph has room for all of its rows. The last segment absorbs new rows. A search
- * asks each segment for its nearest rows: threads search them side by side, the event loop one after another.
+ * asks each segment for its nearest rows: on threads side by side, in the event loop in turns.
  *
  * ```text
  * ordinals:  0 … full │ … full │ … last, absorbs

@@ -46,7 +46,7 @@ describe('an insert under a key, on its way to the owner', () => {
     expect(await messages(undefined, key('a'))).to.deep.equal([[key('a')], [undefined]]);
   });
 
-  it('travels alone without a key too if the collection is erasable', async () => {
+  it('travels alone in an erasable collection, and so does one without a key', async () => {
     const sent = [undefined, key('a'), undefined].map((keyId) => queue.send(7, insert(keyId), soon(), true));
     await Promise.all(sent);
     expect(wire.received.map(({ calls }) => calls.length)).to.deep.equal([1, 1, 1]);
