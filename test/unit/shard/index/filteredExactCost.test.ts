@@ -16,9 +16,9 @@ const CHEAPER = [
   { covered: 1_000_000, dimension: 768, exact: [0.01, 0.001], graph: [0.5, 0.2, 0.1, 0.05, 0.03] },
 ] as const;
 
-describe('the cost of an exact search with a filter', () => {
+describe('a search with a filter', () => {
   for (const { covered, dimension, exact, graph } of CHEAPER)
-    it(`chooses the cheaper way for ${covered} rows of ${dimension} dimensions`, () => {
+    it(`takes the cheaper way, exact or through the graph, at ${covered} rows of ${dimension} dimensions`, () => {
       const shape = new BlockShape(dimension);
       const blocks = shape.blockOf(covered - 1) + 1;
       const ofGraph = searchCost(shape, {}, searchWidth({}, K));
