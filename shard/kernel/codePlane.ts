@@ -13,7 +13,7 @@ export const CODED_ROWS_MIN = 16;
 /** Returns the bytes of a row's codes; 0 if blocks have no codes. */
 export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION_MIN ? 0 : paddedCodeBytes(dimension));
 
-/** Largest allowed ratio of two mean residuals: of the plane as it is or widened, and of one with middles and steps chosen for the rows. */
+/** Largest allowed ratio of two mean residuals: of the plane as it is or widened, and of one that is fitted to the rows. */
 const POOR = 1.75;
 
 /** Largest steps with which half a step fits a residual of 8 bits, and of 16. */
