@@ -22,6 +22,8 @@ const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
 /** Components of a list that take as long to read as one other value. */
 const LISTED = 16;
+/** Bytes of a string that are written as JSON and parsed in the time of another value. */
+const WRITTEN = 32;
 /** Largest dimension of vectors that are read together: a window holds two of them. */
 const FLOATS_MAX = FLOATS_MAX_BYTES / (2 * COMPONENT_BYTES);
 /**
@@ -38,7 +40,7 @@ export interface PackedLimits {
   readonly otherBytes: number;
   /**
    * Largest number of values beside components; for a body with more, undefined is returned. LISTED components of lists count as
-   * one value.
+   * one value, and so do WRITTEN bytes of a string.
    */
   readonly valuesMax?: number;
 }
@@ -116,18 +118,25 @@ class BodyUnpacker {
     if (this.#values > (this.limits.valuesMax ?? VALUES_MAX)) throw TOO_MANY;
   }
 
+  /** Counts what is long if the values are few: `each` of `length` as one value. */
+  #countLong(length: number, each: number): void {
+    if (this.limits.valuesMax !== undefined) this.#count(Math.floor(length / each));
+  }
+
   #inside(depth: number): number {
     if (depth >= this.limits.depthMax) throw tooDeep('$');
     return depth + 1;
   }
 
   #text(length: number): string {
+    this.#countLong(length, WRITTEN);
     const bytes = this.#reader.take(length);
     if (!isUtf8(bytes)) throw invalid('the body has a string that is not UTF-8');
     return bytes.toString('utf8');
   }
 
   #bytes(length: number, path: string): Buffer {
+    this.#countLong(length, WRITTEN);
     this.#otherBytes += length;
     if (this.#otherBytes > this.limits.otherBytes)
       throw invalid(`${path} takes ${length} bytes: at most ${this.limits.otherBytes} are allowed beside vectors`);
@@ -229,7 +238,7 @@ class BodyUnpacker {
     if (head.type === 'array' && !isFixed) {
       // Each component takes at least a byte.
       this.#reader.assertLeft(head.length);
-      if (this.limits.valuesMax !== undefined) this.#count(Math.floor(head.length / LISTED));
+      this.#countLong(head.length, LISTED);
       return head.length;
     }
     if (head.type !== 'bytes') {

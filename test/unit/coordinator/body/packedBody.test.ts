@@ -190,6 +190,18 @@ describe('msgpack bodies', () => {
     expect(inline(Array(3_000).fill(1))).to.equal(undefined);
   });
 
+  it('with more than 64 KiB of texts, metadata or bytes are left to a worker', () => {
+    const inline = (other: object) =>
+      prepareInline('batch', { form: 'msgpack', bytes: pack({ batch: [bin([1]), bin([2])], ...other }) }, BOUNDS);
+    for (const length of [20_000, 40_000]) {
+      const text = '"'.repeat(length);
+      for (const other of [{ texts: [text, text] }, { metadata: [{ a: text }, { b: text }] }])
+        expect(inline(other) === undefined, `${length}`).to.equal(length === 40_000);
+    }
+    const insert = pack({ values: bin([1]), metadata: Buffer.alloc(65_536) });
+    expect(prepareInline('insert', { form: 'msgpack', bytes: insert }, BOUNDS)).to.equal(undefined);
+  });
+
   it('up to a mebibyte are prepared without a worker if their vectors are byte strings', () => {
     const inline = (batch: readonly unknown[]) =>
       prepareInline('batch', { form: 'msgpack', bytes: pack({ batch }) }, BOUNDS);
