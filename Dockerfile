@@ -13,7 +13,7 @@ RUN node scripts/setup.mjs build && npm prune --omit=dev --workspaces=false --ig
     chmod -R a+rX package.json node_modules config dist
 
 FROM node:24-trixie-slim
-ENV NODE_OPTIONS=--max-semi-space-size=4 \
+ENV NODE_OPTIONS=--max-semi-space-size=8 \
     MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=1048576
 ENV NODE_ENV=production VOUCH_HOST=0.0.0.0 VOUCH_PORT=8080 VOUCH_DATA_DIR=/data
 WORKDIR /vouch
