@@ -125,9 +125,9 @@ describe('vault over three NATS servers', () => {
       const { message } = await expectCode(vault.settle('p', keyId), 'unavailable');
       expect(message).to.contain(server);
     });
-  /** Returns the message for a damaged entry. Repeats the read while a server that may have the seal does not answer. */
-  const untilDamaged = (vault: VaultStore, keyId: string): Promise<string> =>
-    persistently(async () => (await expectCode(vault.get('p', keyId), 'internal_error')).message);
+  /** Returns the message for a damaged entry. */
+  const damageOf = async (vault: VaultStore, keyId: string): Promise<string> =>
+    (await expectCode(vault.get('p', keyId), 'internal_error')).message;
   const marked = async (keyId: string): Promise<boolean> => {
     const notes = new Map<string, ShredNote>();
     const platform = await platforms.open(nats.url, CLUSTER);
@@ -302,8 +302,11 @@ describe('vault over three NATS servers', () => {
     const whole = encodeSeal([otherHalf(seal), seal])[1]!;
     for (const [at, byte] of whole.entries()) {
       const bent = Object.assign(Buffer.from(whole), { [at]: byte ^ 1 });
-      for (const place of [1, 2, 3]) await plantSeal(place, stored.keyId, bent);
-      expect(await untilDamaged(vault, stored.keyId)).to.contain(stored.keyId);
+      // A vault that was opened while a server lacked seals may still put the right one back.
+      await persistently(async () => {
+        for (const place of [1, 2, 3]) await plantSeal(place, stored.keyId, bent);
+        expect(await damageOf(vault, stored.keyId)).to.contain(stored.keyId);
+      });
       await plantSeal(1, stored.keyId, whole);
       expect(await persistently(() => vault.get('p', stored.keyId))).to.deep.equal(stored);
     }
@@ -342,7 +345,7 @@ describe('vault over three NATS servers', () => {
     const { stored, seal } = await persistently(() => sealedEntry(vault));
     await untilOn(seal, nats.names);
     for (const place of [1, 2, 3]) await plantSeal(place, stored.keyId, undefined);
-    expect(await untilDamaged(vault, stored.keyId)).to.contain(stored.keyId);
+    expect(await persistently(() => damageOf(vault, stored.keyId))).to.contain(stored.keyId);
     expect(await vault.replaceDamaged('p', stored.keyId, shredded(1))).to.be.greaterThan(stored.revision);
     await vault.settle('p', stored.keyId);
     expect((await vault.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));

@@ -117,8 +117,11 @@ describe('a load from hnswlib', () => {
         );
     });
 
-    it('yields no row if the file is empty', async () => {
-      expect(await read(await hnswlibSource(await indexOf(hnswlibIndex(3, [])), 'cosine'))).to.deep.equal({});
+    it('refuses a file without records, and says what to make instead', async () => {
+      const path = await indexOf(hnswlibIndex(3, []));
+      expect(await faultOf(path, 'cosine')).to.match(
+        /^\d+\.index has no record; make an empty collection of dimension 3 by POST/,
+      );
     });
 
     it('needs the space, and remarks where the order of results changes', async () => {
