@@ -1,4 +1,4 @@
-// Covers: client/http.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
+// Covers: client/http.ts, client/nodeFetch.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
 /** Requests of the client package, their retries and their errors, against a scripted server. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,6 +16,7 @@ import {
   Vouch,
   type VouchError,
 } from '../../../client/index.js';
+import { nodeFetch } from '../../../client/node.js';
 import { ERRORS } from '../../../shared/errors/errorTable.js';
 import { rejection } from '../../support/expectations.js';
 
@@ -38,7 +39,7 @@ const silent: Script = () => undefined;
 const busy = json(503, { error: 'busy', code: 'unavailable' }, { 'retry-after': '0', 'x-request-id': 'r-1' });
 const INSERTED = { id: 1, deduplicated: false, receipt: { record_id: 1, old_root: 'a' } };
 
-describe('requests of the client', () => {
+const requestsBy = (fetch: typeof globalThis.fetch) => () => {
   let server: Server;
   let seen: Seen[];
   let scripts: Script[];
@@ -60,7 +61,7 @@ describe('requests of the client', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    vouch = new Vouch({ url: `http://127.0.0.1:${port}/`, apiKey: 'k' });
+    vouch = new Vouch({ url: `http://127.0.0.1:${port}/`, apiKey: 'k', fetch });
   });
   afterEach(() => {
     server.closeAllConnections();
@@ -207,7 +208,7 @@ describe('requests of the client', () => {
     await docs().search({ query: [1], k: 1 });
     await docs().search({ query: [1], k: 1 }, { onBehalfOf: 'u-17' });
     const { port } = server.address() as AddressInfo;
-    const agent = new Vouch({ url: `http://127.0.0.1:${port}`, onBehalfOf: 'agent' }).collection('docs');
+    const agent = new Vouch({ url: `http://127.0.0.1:${port}`, onBehalfOf: 'agent', fetch }).collection('docs');
     await agent.search({ query: [1], k: 1 });
     await agent.search({ query: [1], k: 1 }, { onBehalfOf: 'u-18' });
     expect(named).to.deep.equal([undefined, 'u-17', 'agent', 'u-18']);
@@ -274,7 +275,7 @@ describe('requests of the client', () => {
 
   it('fail with the last error after the configured number of retries', async () => {
     scripts = [busy];
-    const few = new Vouch({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries: 2 });
+    const few = new Vouch({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries: 2, fetch });
     const error = await rejection(few.collection('docs').count());
     expect(error).to.be.instanceOf(UnavailableError).and.include({ requestId: 'r-1' });
     expect(seen).to.have.length(3);
@@ -365,4 +366,7 @@ describe('requests of the client', () => {
     const mixed = docs().insertMany([{ values: [1], externalId: 'a' }, { values: [1] }]);
     expect((await rejection(mixed)).message).to.include('externalId');
   });
-});
+};
+
+describe('requests of the client', requestsBy(globalThis.fetch));
+describe('requests of the client over node:http', requestsBy(nodeFetch()));
