@@ -58,7 +58,7 @@ const GLOB = /[*?[{]/;
 /** `dist/test/unit/shared/fixedPoint.test.js` → `test/unit/shared/fixedPoint.test.ts` */
 const sourceOf = (name) => name.replace(/^(?:\.\/)?(?:dist\/)?/, '').replace(/\.js$/, '.ts');
 
-/** A named file that is not a test. It stands for the tests that prove it. */
+/** A named file that is not a test. The tests that prove it run in its place. */
 const TESTED_FILE = /^(?!.*\.test\.[jt]s$)(?!(?:\.\/)?dist\/)[\w./-]+\.[a-z]\w*$/;
 
 /** Replaces the names of tested files by the tests that prove them. */

@@ -3,6 +3,7 @@
  * nearer one.
  */
 import { distance, distances, Graph, listOf, levelOf, neighboursOn, NO_NODE, slotOf, vectorOf } from './graph';
+import { LINE_BYTES } from './lanes';
 
 /** Scratch of a search. The host gives addresses and sizes, and reads what is found. */
 @unmanaged
@@ -34,9 +35,6 @@ export class Walk {
 /** Slot of a node that represents several rows. It is eligible. */
 const SEVERAL: u32 = 0xffff_fffe;
 const NO_SLOT: u32 = 0xffff_ffff;
-
-/** Length of a line of the processor's caches. */
-const LINE_BYTES: usize = 64;
 
 /** An entry is distance * 2^32 + node, with these two marks. */
 const EXPANDED: u64 = 0x8000_0000;

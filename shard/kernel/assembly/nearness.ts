@@ -19,7 +19,7 @@
  */
 import { Plane } from './plane';
 import { dotsOf, exactWeightsOf, queryOf, rowsOf, Scan, totalsOf, weightsOf } from './scan';
-import { largestOf, sumOf, totalOf } from './lanes';
+import { LINE_BYTES, largestOf, sumOf, totalOf } from './lanes';
 
 /** Bounds of |v|, so that it fits i16 after rounding, and of the sum of all |v|, so that 127 times it fits i32. */
 const WEIGHT_MAX: f32 = 32700;
@@ -220,9 +220,6 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
   lanes = v128.load_lane<i32>(from + (usize(c) << 2), lanes, 2);
   return v128.load_lane<i32>(from + (usize(d) << 2), lanes, 3);
 }
-
-/** Bytes that the processor loads at once. */
-const LINE_BYTES: usize = 64;
 
 /** Reads a byte of each line, so that the processor loads all of them at once. Store the sum, or the compiler leaves the reads out. */
 @inline function touch(code: usize, codeBytes: usize): u32 {
