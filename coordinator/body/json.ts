@@ -7,6 +7,17 @@ import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
 import { assertKept, type JsonText } from './keptJson.js';
 
+const BACKSLASH = 0x5c;
+
+/** The strings of JSON that is in strings, about: each has two escaped quotes. */
+export function escapedPieces(json: Buffer): number {
+  const first = json.indexOf(BACKSLASH);
+  if (first < 0) return 0;
+  let backslashes = 0;
+  for (let i = first; i < json.length; i++) if (json[i] === BACKSLASH) backslashes += 1;
+  return backslashes / 2;
+}
+
 /** Throws `validation_error`; if `isSecret`, its message repeats no part of the body. */
 export function parseJson(bytes: Buffer, depthMax: number, isSecret = false): JsonText {
   if (bytes.length === 0) throw invalid('the body is empty: expected JSON');

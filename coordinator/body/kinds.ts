@@ -40,7 +40,7 @@ import { batchBuffers, prepareBatch } from './batch.js';
 import { assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
 import { prepareErasure } from './erasures.js';
 import { checkedFrames } from './frames.js';
-import { assertShownAsWritten, parseJson } from './json.js';
+import { assertShownAsWritten, escapedPieces, parseJson } from './json.js';
 import { assertKept, assertNoTwins } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
 import { decodedPayload } from './payload.js';
@@ -91,8 +91,8 @@ const INLINE_JSON_BYTES = 64 * 1024;
 /** A body of at most this many bytes is short. */
 const SHORT_BYTES = 4 * 1024;
 /**
- * A body with more arrays, objects and strings is prepared in a worker: each takes a microsecond. A short body is not counted,
- * and never goes to a worker, since its bytes may be in memory that other bodies share.
+ * A body with more arrays, objects and strings, also in its strings, is prepared in a worker: each takes a microsecond. A short
+ * body is not counted, and never goes to a worker, since its bytes may be in memory that other bodies share.
  */
 const INLINE_PIECES = 2_000;
 /** Larger bodies whose vectors are normalised to length 1 are prepared in a worker: that takes four times as long. */
@@ -260,7 +260,7 @@ function isCheapJson<T>(definition: Kind<T>, json: Buffer): boolean {
   if (json.length <= SHORT_BYTES) return true;
   return (
     json.length <= INLINE_JSON_BYTES &&
-    assertNesting(json, depthOf(definition), '$', definition).pieces <= INLINE_PIECES
+    assertNesting(json, depthOf(definition), '$', definition).pieces + escapedPieces(json) <= INLINE_PIECES
   );
 }
 

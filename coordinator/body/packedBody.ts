@@ -24,6 +24,10 @@ const COMPONENT_BYTES = 4;
 const LISTED = 16;
 /** Bytes of a string that are written as JSON and parsed in the time of another value. */
 const WRITTEN = 32;
+/** Bytes of a byte string that take as long: each is written as a number, and metadata is parsed once more. */
+const NUMBERED = 8;
+/** Characters of a string that JSON escapes: two quotes in metadata that is JSON make a string to be parsed. */
+const ESCAPED = 2;
 /** Largest dimension of vectors that are read together: a window holds two of them. */
 const FLOATS_MAX = FLOATS_MAX_BYTES / (2 * COMPONENT_BYTES);
 /**
@@ -40,7 +44,7 @@ export interface PackedLimits {
   readonly otherBytes: number;
   /**
    * Largest number of values beside components; for a body with more, undefined is returned. LISTED components of lists count as
-   * one value, and so do WRITTEN bytes of a string.
+   * one value, and so do WRITTEN bytes of a string, NUMBERED ones of a byte string and ESCAPED characters.
    */
   readonly valuesMax?: number;
 }
@@ -109,7 +113,7 @@ class BodyUnpacker {
       this.#write(String(head.value));
     } else if (head.type === 'map') this.#map(head.length, path, this.#inside(depth), role);
     else if (head.type === 'array') this.#array(head.length, path, this.#inside(depth), role);
-    else if (head.type === 'string') this.#write(JSON.stringify(this.#text(head.length)));
+    else if (head.type === 'string') this.#string(head.length);
     else this.#write(`[${this.#bytes(head.length, path).join()}]`);
   }
 
@@ -135,8 +139,15 @@ class BodyUnpacker {
     return bytes.toString('utf8');
   }
 
+  #string(length: number): void {
+    const text = this.#text(length);
+    const json = JSON.stringify(text);
+    this.#countLong(json.length - text.length, ESCAPED);
+    this.#write(json);
+  }
+
   #bytes(length: number, path: string): Buffer {
-    this.#countLong(length, WRITTEN);
+    this.#countLong(length, NUMBERED);
     this.#otherBytes += length;
     if (this.#otherBytes > this.limits.otherBytes)
       throw invalid(`${path} takes ${length} bytes: at most ${this.limits.otherBytes} are allowed beside vectors`);

@@ -32,6 +32,8 @@ const TRUE = 0xc3;
 /** First and last type of numbers whose bytes follow. */
 const FLOAT_32 = 0xca;
 const INT_64 = 0xd3;
+const UINT_64 = 0xcf;
+const TWO_32 = 2 ** 32;
 
 export class PackedReader {
   #at = 0;
@@ -58,12 +60,14 @@ export class PackedReader {
     if (sized !== undefined) return { type: sized[0], length: this.bytes.readUIntBE(this.#skip(sized[1]), sized[1]) };
     if (first === NIL) return { type: 'constant', value: null };
     if (first === FALSE || first === TRUE) return { type: 'constant', value: first === TRUE };
-    return this.#number(first);
+    if (first === UINT_64) return { type: 'large', value: this.bytes.readBigUInt64BE(this.#skip(8)) };
+    if (first === INT_64) return { type: 'large', value: this.bytes.readBigInt64BE(this.#skip(8)) };
+    return { type: 'number', value: this.#number(first) };
   }
 
   /**
-   * Reads a number like `next`, without making an object. Undefined if the next value is not a number, which then stays
-   * unread.
+   * Reads a number like `next`, without making an object; rounds an integer of 64 bits to a double. Undefined if the next value
+   * is not a number, which then stays unread.
    */
   number(): number | undefined {
     const first = this.bytes[this.#at];
@@ -73,8 +77,11 @@ export class PackedReader {
       return first < 0x80 ? first : first - 0x100;
     }
     if (first < FLOAT_32 || first > INT_64) return undefined;
-    const head = this.next();
-    return head.type === 'number' || head.type === 'large' ? Number(head.value) : undefined;
+    this.#at += 1;
+    if (first !== UINT_64 && first !== INT_64) return this.#number(first);
+    const at = this.#skip(8);
+    const high = first === INT_64 ? this.bytes.readInt32BE(at) : this.bytes.readUInt32BE(at);
+    return high * TWO_32 + this.bytes.readUInt32BE(at + 4);
   }
 
   /** A view of the next bytes. */
@@ -116,28 +123,24 @@ export class PackedReader {
     return this.#at - length;
   }
 
-  #number(first: number): PackedHead {
+  #number(first: number): number {
     switch (first) {
       case 0xca:
-        return { type: 'number', value: this.bytes.readFloatBE(this.#skip(4)) };
+        return this.bytes.readFloatBE(this.#skip(4));
       case 0xcb:
-        return { type: 'number', value: this.bytes.readDoubleBE(this.#skip(8)) };
+        return this.bytes.readDoubleBE(this.#skip(8));
       case 0xcc:
-        return { type: 'number', value: this.bytes.readUInt8(this.#skip(1)) };
+        return this.bytes.readUInt8(this.#skip(1));
       case 0xcd:
-        return { type: 'number', value: this.bytes.readUInt16BE(this.#skip(2)) };
+        return this.bytes.readUInt16BE(this.#skip(2));
       case 0xce:
-        return { type: 'number', value: this.bytes.readUInt32BE(this.#skip(4)) };
-      case 0xcf:
-        return { type: 'large', value: this.bytes.readBigUInt64BE(this.#skip(8)) };
+        return this.bytes.readUInt32BE(this.#skip(4));
       case 0xd0:
-        return { type: 'number', value: this.bytes.readInt8(this.#skip(1)) };
+        return this.bytes.readInt8(this.#skip(1));
       case 0xd1:
-        return { type: 'number', value: this.bytes.readInt16BE(this.#skip(2)) };
+        return this.bytes.readInt16BE(this.#skip(2));
       case 0xd2:
-        return { type: 'number', value: this.bytes.readInt32BE(this.#skip(4)) };
-      case 0xd3:
-        return { type: 'large', value: this.bytes.readBigInt64BE(this.#skip(8)) };
+        return this.bytes.readInt32BE(this.#skip(4));
       default:
         throw invalid(`the body has a value of msgpack type 0x${first.toString(16)}, which JSON has no counterpart of`);
     }

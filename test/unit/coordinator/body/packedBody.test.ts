@@ -190,7 +190,7 @@ describe('msgpack bodies', () => {
     expect(inline(Array(3_000).fill(1))).to.equal(undefined);
   });
 
-  it('with more than 64 KiB of texts, metadata or bytes are left to a worker', () => {
+  it('with more than 64 KiB of texts or metadata are left to a worker', () => {
     const bounds = { ...BOUNDS, metadataBytes: 65_536 };
     const inline = (other: object) =>
       prepareInline('batch', { form: 'msgpack', bytes: pack({ batch: [bin([1]), bin([2])], ...other }) }, bounds);
@@ -199,8 +199,29 @@ describe('msgpack bodies', () => {
       for (const other of [{ texts: [text, text] }, { metadata: [{ a: text }, { b: text }] }])
         expect(inline(other) === undefined, `${length}`).to.equal(length === 40_000);
     }
-    const insert = pack({ values: bin([1]), metadata: Buffer.alloc(65_536) });
-    expect(prepareInline('insert', { form: 'msgpack', bytes: insert }, bounds)).to.equal(undefined);
+  });
+
+  it('with more than 16 KiB of metadata in a byte string are left to a worker', () => {
+    const bounds = { ...BOUNDS, metadataBytes: 65_536 };
+    for (const length of [15_000, 17_000]) {
+      const bytes = pack({ values: bin([1]), metadata: Buffer.alloc(length) });
+      const prepared = prepareInline('insert', { form: 'msgpack', bytes }, bounds);
+      expect(prepared === undefined, `${length}`).to.equal(length === 17_000);
+    }
+  });
+
+  it('with many keys in metadata that is a string of JSON are left to a worker, as JSON is', () => {
+    const bounds = { ...BOUNDS, metadataBytes: 65_536 };
+    for (const count of [1_000, 3_000]) {
+      const object = Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
+      const metadata = [JSON.stringify(object)];
+      const packedBody = pack({ batch: [bin([1])], metadata });
+      const json = Buffer.from(JSON.stringify({ batch: [[1]], metadata }));
+      for (const [form, bytes] of [['msgpack', packedBody] as const, ['json', json] as const]) {
+        const prepared = prepareInline('batch', { form, bytes }, bounds);
+        expect(prepared === undefined, `${count} keys, ${form}`).to.equal(count === 3_000);
+      }
+    }
   });
 
   it('up to a mebibyte are prepared without a worker if their vectors are byte strings', () => {
