@@ -157,7 +157,7 @@ function refusal(
   const from = file ? ` in ${file}` : '';
   if (!known) {
     const below = Object.keys(SETTINGS).filter((at) => at.startsWith(`${path}.`));
-    if (below.length === 0) return new ConfigError(`there is no setting named ${path}${from}: ${hintFor(path)}`);
+    if (below.length === 0) return new ConfigError(`${path}${from} is not a setting: ${hintFor(path)}`);
     return new ConfigError(`${path} is ${quote(value)}${from}; allowed is an object of ${below.join(', ')}`);
   }
   const { allowed } = known.setting;

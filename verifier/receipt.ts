@@ -95,7 +95,7 @@ export function receiptIn(json: unknown): WriteReceipt {
   const receipt = (json as { receipt?: unknown } | null)?.receipt ?? json;
   const { proof, error } = (receipt ?? {}) as { readonly proof?: unknown; readonly error?: unknown };
   if (typeof error === 'string') throw new Error(`it is an error of the service: ${error}`);
-  if (typeof proof !== 'string') throw new Error('there is no receipt in it');
+  if (typeof proof !== 'string') throw new Error('it has no receipt');
   return receipt as WriteReceipt;
 }
 

@@ -65,7 +65,7 @@ export async function checkFolder(request: FileRequest): Promise<Verdict> {
   await assertNoOtherFile('folder', request.file);
   const dataDir = callersPath(request.file);
   const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
-  if (chosen.length === 0) throw new Error('there is no collection');
+  if (chosen.length === 0) throw new Error('found no collection');
   const verdicts: Verdict[] = [];
   for (const [index, item] of chosen.entries()) {
     if (index > 0) process.stdout.write('\n');

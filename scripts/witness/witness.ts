@@ -138,7 +138,7 @@ function isSignedBy(note: Note, log: VerifierKey): boolean {
 /** Throws an Error. */
 function parseSubmitted(body: string): Submitted {
   const end = body.indexOf('\n\n');
-  if (end < 0) throw new Error('there is no checkpoint after an empty line');
+  if (end < 0) throw new Error('the checkpoint is missing; it follows an empty line');
   const [first = '', ...lines] = body.slice(0, end).split('\n');
   const old = OLD.exec(first)?.[1];
   if (old === undefined || !Number.isSafeInteger(Number(old))) throw new Error('the first line is not old <size>');

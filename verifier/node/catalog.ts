@@ -79,7 +79,7 @@ export function choose(
   if (collection === undefined) return within.sort((a, b) => Number(a.id - b.id));
   const named = within.filter(({ name }) => name === collection);
   const found = named.length > 0 ? named : within.filter(({ id }) => String(id) === collection);
-  if (found.length === 0) throw new Error(`there is no collection ${collection}; ${listed(within)}`);
+  if (found.length === 0) throw new Error(`found no collection ${collection}; ${listed(within)}`);
   if (found.length > 1) throw new Error(`${collection} is a collection of several projects; name one with --project`);
   return found;
 }

@@ -104,7 +104,7 @@ inBothModes('npm run verify', (service) => {
     expect(changed.code).to.equal(1);
 
     const unknown = await verify(source().map((word) => (word === 'c' ? 'nothing' : word)));
-    expect(unknown.text).to.match(/there is no collection nothing; there are/);
+    expect(unknown.text).to.match(/found no collection nothing; there are/);
     expect(unknown.code).to.equal(2);
   });
 });
