@@ -12,8 +12,8 @@ import { filesBelow, SOURCE_FOLDERS } from './support/sourceTree.js';
 
 /** The findings of today: fewer are welcome, and then the figure goes down with them. */
 const FINDINGS_TODAY: Readonly<Record<ProseGroup, Readonly<Record<ProseRule, number>>>> = {
-  product: { standIn: 0, oddWord: 3, longSentence: 25 },
-  tests: { standIn: 6, oddWord: 5, longSentence: 10 },
+  product: { standIn: 0, oddWord: 0, longSentence: 0 },
+  tests: { standIn: 0, oddWord: 0, longSentence: 0 },
   pages: { standIn: 0, oddWord: 1, longSentence: 27 },
 };
 
@@ -37,7 +37,7 @@ describe('prose', () => {
         expect(places.length, `${places.length} places, at most ${most}:\n${places.join('\n')}`).to.be.at.most(most);
       });
 
-  it('a stand-in, an odd word and a long sentence are found, and plain sentences are not', () => {
+  it('each rule finds its kind of sentence, and plain sentences pass', () => {
     const rules = (text: string): ProseRule[] => rulesBrokenBy({ kind: 'comment', text });
     expect(rules('Of the entries there are, the newest.')).to.deep.equal(['standIn']);
     expect(rules('The shard hears of it.')).to.deep.equal(['oddWord']);

@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<Source['folder'], readonly string[]>> = {
 /** The only readers of clocks and of the system's randomness, in the service and in the package of the client. */
 const CLOCKS = ['shared/clock.ts', 'client/clock.ts'];
 const CLOCK_CALLS = ['Date', 'Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'process.hrtime.bigint'];
-/** The same by import, in the product; a test may draw what it likes. */
+/** Imports that draw from the clock or from randomness. Tests may have them. */
 const DRAWS = /^(?:random|getRandomValues|generateKey|generatePrime|webcrypto|performance$)/;
 const DRAW_CALLS = /\bcrypto\.(?:random|getRandomValues|generateKey|subtle\.generateKey)/;
 /** Makes the keys that sign, by the function of the library alone. */
@@ -51,13 +51,13 @@ const KERNEL = 'shard/kernel/kernel.ts';
 const UNION_LABEL = /\.(?:op|kind|type|what)$/;
 /** Files whose switches may leave kinds to a `default`: they take calls of every kind. */
 const OPEN_SWITCHES = ['shard/capacity/admission.ts', 'shard/collection/analysedCall.ts'];
-/** What is longer today: `path` or `path function` → lines. A figure may only go down, and must, when the code has. */
+/** Longer files and functions: `path` or `path function` → lines. A figure may only go down. */
 const TOO_LONG_TODAY: Readonly<Record<string, number>> = {};
 
 /** Files that the build makes, and a program that only writes what tests compare with the tables. */
 const UNPROVEN = /^client\/contract\/|^scripts\/docs\.ts$/;
 
-/** What runs in a checkout alone, where the packages of development are. */
+/** Code that runs only in a checkout, where the packages of development are. */
 const FOR_DEVELOPMENT = /^(?:bench\/|client\/|scripts\/(?:demo|docs|mcp|sbom)\b)/;
 /** A version, perhaps of a package under another name. */
 const EXACT = /^(?:npm:.+@)?\d+\.\d+\.\d+$/;
@@ -80,7 +80,7 @@ const at = (path: string, { line, text }: { line: number; text: string }): strin
 /** Charts that others write, where Helm has fetched them. */
 const FETCHED = /\/charts\//;
 
-/** What somebody wrote by hand: no list of packages, no built file. */
+/** Files that people write by hand: no list of packages, no built file. */
 const TEXTS = /\.(?:md|ts|mjs|json|ya?ml|conf|cfg|service|tpl|sh)$|^(?:Dockerfile|\.ci\/run|\.npmrc)$|\/Caddyfile$/;
 const COMMITTED: readonly string[] = [
   ...readdirSync(ROOT).filter((name) => TEXTS.test(name) && name !== 'package-lock.json'),
@@ -227,7 +227,7 @@ describe('tidy', () => {
     expect(importers.map(({ path }) => path)).to.deep.equal([UWS_ENGINE]);
   });
 
-  it('nothing is of type any, but where a test says why', () => {
+  it('only tests use the type any, and each use gives a reason', () => {
     const isExplained = ({ folder, text }: Source, line: number): boolean =>
       folder === 'test' && /biome-ignore .*noExplicitAny: \w/.test(text.split('\n')[line - 2] ?? '');
     const wrong = sources.flatMap((source) =>
@@ -318,17 +318,17 @@ describe('tidy', () => {
     expect(linesWith(COMMITTED, MACHINE_PATH.pattern)).to.deep.equal([]);
   });
 
-  it('nothing is a note to oneself', () => {
+  it('no text is a note to oneself', () => {
     expect(linesWith(COMMITTED, NOTE_TO_ONESELF.pattern)).to.deep.equal([]);
   });
 
-  it('pages tell of the product, and not of a day, a run or a load', () => {
+  it('pages describe the product, and not a day, a run or a load', () => {
     const pages = COMMITTED.filter((path) => path.endsWith('.md'));
     expect(pages).to.include.members(['README.md', 'docs/formats.md', 'docs/measurements.md']);
     expect(linesWith(pages, CIRCUMSTANCE.pattern)).to.deep.equal([]);
   });
 
-  it('a note is told from a sentence', () => {
+  it('the patterns find notes, and no ordinary sentence', () => {
     for (const { pattern, found, passed } of [MACHINE_PATH, NOTE_TO_ONESELF, CIRCUMSTANCE]) {
       expect(found.filter((text) => !pattern.test(text))).to.deep.equal([]);
       expect(passed.filter((text) => pattern.test(text))).to.deep.equal([]);

@@ -155,7 +155,7 @@ describe('a store of LangChain.js', () => {
     expect((await store.similaritySearchVectorWithScore(query, 1))[0]![0].pageContent).to.equal('added');
   });
 
-  it('of a collection that normalises is written in the space cosine, where queries may have any length', async () => {
+  it('is written in the space cosine for a collection that normalises, where queries may have any length', async () => {
     await at.rw.post('/v1/namespaces', { name: 'angles', dimension: 3, metric: 'squared_l2', normalise: true });
     const batch = pointsOf(40);
     const texts = batch.map((_, i) => `text ${i}`);

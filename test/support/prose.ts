@@ -24,7 +24,7 @@ export interface ProseFinding {
   readonly place: string;
 }
 
-/** Words that stand for something named elsewhere: a comment that begins with one cannot be read alone. */
+/** Words that refer to something named elsewhere: a comment that begins with one cannot be read alone. */
 const STAND_IN =
   /^(?:of|the same|as|those|that|whoever|or|by|but|than|nor|nothing|none|what|which|whose|theirs?)\b(?! (?:is|a|an|are) (?:the|a|an)\b)/i;
 

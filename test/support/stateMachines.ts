@@ -26,8 +26,8 @@ const STATE_TYPE = /State$/;
 type Read = Pick<Source, 'path' | 'text'> & { readonly imports: readonly Pick<Source['imports'][number], 'path'>[] };
 
 /**
- * Finds the files with a drawing, and the files with a union that is the type of a mutable private field: in the same file, or in
- * one that imports it.
+ * Finds the files with a drawing, and the files with a union that is the type of a mutable private field. The field is in the same
+ * file, or in one that imports it.
  */
 export function stateMachines(sources: readonly Read[]): StateMachine[] {
   const files = sources.map((source) => ({ ...source, file: parsed(source.path, source.text) }));

@@ -1,6 +1,9 @@
 /**
  * Runs a process of a simulated cluster, and does the work of its supervisor.
- *     start() ──▶ starting ──▶ running ──kill(), stop(), a crash──▶ ended ──a little later──▶ starting …
+ *
+ * ```text
+ * start() ──▶ starting ──▶ running ──kill(), stop(), a crash──▶ ended ──a little later──▶ starting …
+ * ```
  */
 import { messageOf } from '../../../shared/errors/errors.js';
 import type { Party } from '../world/party.js';

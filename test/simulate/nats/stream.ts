@@ -1,16 +1,19 @@
 /**
- * A stream and its servers, like nats-server 2.12 and later. The leader proposes; a message that a majority has is
- * committed, in one order for all; each server applies it later.
- *     proposed ──a majority has it──▶ committed ──▶ applied by the leader (and acknowledged) ──▶ applied by the others
+ * A stream and its servers, like nats-server 2.12 and later. The leader proposes. A message that a majority has is
+ * committed, in one order for all. Each server applies it later.
  *
- * In a cluster the leader compares an expected sequence when it proposes: it refuses a subject with a message in
+ * ```text
+ * proposed ──a majority has it──▶ committed ──▶ applied by the leader (and acknowledged) ──▶ applied by the others
+ * ```
+ *
+ * In a cluster the leader compares an expected sequence when it proposes. It refuses a subject with a message in
  * flight. A new leader serves once it has applied everything inherited. So no message is refused when it is applied,
  * and no two follow the same one.
- * Oddities of the real servers:
- * - The next leader may commit a proposal of a stale one, or drop it. Its publisher receives no answer.
- * - A leader that is cut off does not know of the next one for ten seconds, and answers from its own state
- *   (`STALE_LEADER_MS` in `shared/log/jetStreamLog.ts`).
- * - Any server of the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
+ *
+ * The real servers have oddities. The next leader may commit a proposal of a stale one, or drop it. Its publisher receives
+ * no answer. A leader that is cut off does not know of the next one for ten seconds, and answers from its own state
+ * (`STALE_LEADER_MS` in `shared/log/jetStreamLog.ts`). Any server of the stream answers a direct get from what it has
+ * applied (`shared/log/jetStreamMessages.ts`).
  */
 import type { SeededRandom } from '../../soak/random.js';
 import type { World } from '../world/world.js';

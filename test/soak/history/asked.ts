@@ -1,12 +1,16 @@
 /** Common part of every call: the client, the coordinator, the time, and the outcome. */
 
 /**
- * - absent: its subject does not exist (404); must be true, and changes nothing
- * - shredded: the key is destroyed (410, or 400 for an insert under it); must be true, and changes nothing
- * - changed: a record has changed since the event that the call names (409); must be true, and changes nothing
- * - busy: another call of its kind is running (409)
- * - refused: any other refusal
- * - unknown: no answer, or one that leaves open whether the call had an effect
+ * The outcome of a call. If `absent`, `shredded` or `changed`, this must be true, and the call changes nothing.
+ *
+ * ```text
+ * absent    its subject does not exist (404)
+ * shredded  the key is destroyed (410, or 400 for an insert under it)
+ * changed   a record has changed since the event that the call names (409)
+ * busy      another call of its kind is running (409)
+ * refused   any other refusal
+ * unknown   no answer, or one that leaves open whether the call had an effect
+ * ```
  */
 export type Outcome<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }

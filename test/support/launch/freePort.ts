@@ -11,8 +11,8 @@ let range: Promise<number> | undefined;
 let taken = 0;
 
 /**
- * A loopback port without a listener. Test processes beside this one take none of its ports, and it returns a port again
- * only after all others of its range: a test may start the listener later, or restart it.
+ * A loopback port without a listener. Test processes beside this one take none of its ports. A port is returned again only
+ * after all others of the range: a test may start the listener later, or restart it.
  */
 export async function freePort(): Promise<number> {
   range ??= ownRange();

@@ -1,11 +1,13 @@
 /**
- * The files in which nats-server stores a stream. `msgs/<n>.blk` contain its messages one after another, each as
+ * The files in which nats-server stores a stream. `msgs/<n>.blk` contain its messages one after another, in this layout:
  *
- *   u32 length, top bit: it has headers ‖ u64 sequence ‖ i64 time ‖ u16 subject length ‖ subject
- *   ‖ [u32 length of the headers ‖ headers] ‖ body
- *   ‖ checksum of 8 bytes, over everything except the first length, that of the subject, and that of the headers
+ * ```text
+ * u32 length, top bit: it has headers ‖ u64 sequence ‖ i64 time ‖ u16 subject length ‖ subject
+ * ‖ [u32 length of the headers ‖ headers] ‖ body
+ * ‖ checksum of 8 bytes, over everything except the first length, that of the subject, and that of the headers
+ * ```
  *
- * (`server/filestore.go` of its sources). Its other files can be rebuilt from them.
+ * See `server/filestore.go` of its sources. The other files of the stream can be rebuilt from these.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

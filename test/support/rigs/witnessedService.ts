@@ -48,8 +48,8 @@ export class WitnessedService {
   }
 
   /**
-   * Starts two witnesses and a service. `quorum`: number of required cosignatures. `others`: starts
-   * further witnesses, which know this verifier key of the log, and returns their policy lines.
+   * Starts two witnesses and a service, which requires `quorum` cosignatures. Further witnesses are started by `others`.
+   * It gets the verifier key of the log, and returns their policy lines.
    */
   static async start(
     mode: Mode,

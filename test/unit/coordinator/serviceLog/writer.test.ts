@@ -8,8 +8,8 @@ const MINUTE_MS = 60_000;
 const LOOK_MS = 10_000;
 
 /**
- * Entries in short: `c7:3` is a checkpoint of 3 events, `d7` a deletion, `a7:3` an access log of 3 entries. `=2` is a census of
- * two, `=1-7` one in which 7 is missing.
+ * Entries in short, of collection 7: `c7:3` is a checkpoint of 3 events, `d7` a deletion, `a7:3` an access log of 3 entries. A
+ * census of two collections is `=2`; `=1-7` is one in which 7 is missing.
  */
 async function entriesOf(rig: LogWriterRig): Promise<string> {
   const words = (await rig.entries()).map((entry) => {
