@@ -112,7 +112,7 @@ export class Claims {
 
   /**
    * Adds a certificate of erasure. The log must be that of its checkpoint, and the certificate must name all events under the key.
-   * `knownKey`: the one that its statement about the collection must be signed with, in hex.
+   * Its statement about the collection must be signed with `knownKey`, in hex; without it, any key will do.
    */
   addErasure(name: string, json: unknown, knownKey?: string): void {
     const claim: Claim = { kind: 'erasure', name, about: 'a key', problems: undefined };

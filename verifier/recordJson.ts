@@ -17,10 +17,10 @@ const FIELDS = new Set([
 ]);
 
 /**
- * Reads a record to compare with a receipt. Required: `values` (or `vector`). Optional: `tag`, `metadata` (bytes as numbers, a text,
- * or an object, which means its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`);
- * `expires_at` in unix seconds. A record under a key has `key_id` and `salt`. A change also needs `inserted_ms`, unless it
- * replaces the record. For a hard-deleted record `deleted` is true. `id` may be there, as in an answer, and is compared.
+ * Reads a record to compare with a receipt. Required: `values` (or `vector`). Optional: `tag`, `metadata`, `text`, `external_id`,
+ * `request_id` (hex or bytes), `state` (`live` or `tombstoned`), and `expires_at` in unix seconds. Metadata is bytes as numbers, a
+ * text, or an object, which means its JSON. A record under a key has `key_id` and `salt`. A change also needs `inserted_ms`, unless
+ * it replaces the record. For a hard-deleted record `deleted` is true. `id` may be there, as in an answer, and is compared.
  * Throws an Error that names the field, also for an unknown one, which would not be compared.
  */
 export function claimedRecord(json: unknown, proof: Proof): ClaimedRecord {

@@ -18,7 +18,7 @@ export interface Plane {
 /** Enough for a picture: the angle to the true axis no longer changes visibly. */
 const ROUNDS = 40;
 
-/** Projects the points to their first two principal components, by power iteration, in 160 passes over the points. */
+/** Projects the points to their first two principal components, by power iteration. It reads the points some 160 times. */
 export function project({ rows, count, dimension }: Points): Plane {
   const centred = centre(rows, count, dimension);
   const all = sumOfSquares(centred);

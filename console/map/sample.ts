@@ -30,8 +30,8 @@ interface Reading {
 }
 
 /**
- * At most a thousand records: all of a small collection; of a large one those in `besides`, and a sample. `lastId` gives an id that
- * no record exceeds, and is called for large collections only.
+ * Returns at most a thousand records: all of a small collection, or those in `besides` and a sample of a large one. Calls
+ * `lastId`, which gives an id that no record exceeds, for large collections only.
  */
 export async function sampled(
   reading: Reading,

@@ -140,9 +140,9 @@ export interface ServiceLogProof {
 /** The present log and state, signed by the shard that owns the collection. */
 export interface CheckpointResponse {
   /**
-   * The signed bytes in UTF-8: seven lines, each ended by a line feed. `vouch checkpoint v1` / origin
-   * `<project>/<name>/<id>/<config hash>` of the collection in this service / size / root / chain head (zeros for size 0) /
-   * state hash / unix time in ms of the signature.
+   * The signed bytes in UTF-8: seven lines, each ended by a line feed. Line 1: `vouch checkpoint v1`. Line 2: the collection's
+   * origin in this service, `<project>/<name>/<id>/<config hash>`. Lines 3 and 4: size and root. Line 5: chain head, zeros for
+   * size 0. Line 6: state hash. Line 7: unix time in ms of the signature.
    */
   checkpoint: string;
   /** Ed25519 over these bytes: 128 lowercase hex. */

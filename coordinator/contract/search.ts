@@ -62,16 +62,17 @@ export interface SearchOptions {
   decay_half_life_secs?: Whole | null;
   /**
    * Searches only records whose metadata matches every key; k hits are found if as many records match. The value of a key is
-   * compared for equality, or is an object of operators: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `prefix`,
-   * `contains`, `words`, `exists`. Dotted keys reach into objects, and any element of an array may match. Filters are combined by
+   * compared for equality, or is an object of operators. These are `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `prefix`,
+   * `contains`, `words` and `exists`. Dotted keys reach into objects, and any element of an array may match. Filters are combined by
    * `$and`, `$or` and `$not`. The key `$text` tests the text of the record. An empty filter matches every record whose metadata is an object.
-   * `words` takes `{"all": "…"}`, `{"any": "…"}` or `{"phrase": "…"}`.
+   * The operator `words` takes `{"all": "…"}`, `{"any": "…"}` or `{"phrase": "…"}`.
    *
    * An object without an operator is compared for equality. It is refused if one of its keys looks like an operator;
    * `{"eq": {…}}` compares with any object. Such a key begins with `$`, is an operator of other systems (`between`,
-   * `regex`, …), or is a misspelt operator: `exists`, `prefix`, `contains` and `words` with one letter more, less, wrong or swapped;
-   * `gte`, `lte` and `nin` with one letter more or two swapped; those of two letters with one doubled or both swapped; those of
-   * three letters or more in capitals. Other words are ordinary keys, such as `get`, `late` and `word`.
+   * `regex`, …), or is a misspelt operator. Misspelt are `exists`, `prefix`, `contains` and `words` with one letter more, less,
+   * wrong or swapped. So are `gte`, `lte` and `nin` with one letter more or two swapped, and those of two letters with one doubled
+   * or both swapped. So are operators of three letters or more in capitals, or with a capital first letter. Other words are
+   * ordinary keys, such as `get`, `late` and `word`.
    */
   metadata_filter?: JsonObject | null;
   /** Orders the k hits by score * (1 + weight * hops), as the last step; hops count from the nodes of the best hits. */

@@ -67,8 +67,8 @@ export interface HealthResponse {
 /** A damaged part of a collection. */
 export interface Damage {
   /**
-   * `log` or `vault`: requests to the collection answer 500. `snapshot` or `index`: the file is set aside, and the collection
-   * is served from its log. `follower`: this copy does not answer; the owner serves.
+   * A damaged `log` or `vault`, or an `opening` that has stopped shards: requests to the collection answer 500. A `snapshot` or
+   * `index` is set aside, and the collection is served from its log. A `follower` does not answer; the owner serves.
    */
   part: 'log' | 'vault' | 'opening' | 'snapshot' | 'index' | 'follower';
   /** Describes the bytes, without the project, the collection's name or its content. */

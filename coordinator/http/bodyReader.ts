@@ -7,8 +7,8 @@
  *  └──drop(): not needed; the rest is dropped on arrival, up to a bound
  * ```
  *
- * uWebSockets.js gives the body only to a listener that exists when the request handler returns, so the reader listens from
- * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.
+ * The reader listens from the start. A listener that is added after the request handler has returned gets no body from
+ * uWebSockets.js. Until the request is admitted the reader keeps at most one chunk and lets the client wait.
  */
 
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';

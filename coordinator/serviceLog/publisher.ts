@@ -1,7 +1,7 @@
 /**
  * Signs the newest state of the service log, has witnesses cosign it, and publishes it, on the coordinator that writes the log.
- * A checkpoint waits a little for its cosignatures, so that a reader whose policy requires them always finds them. A witness
- * that does not answer delays one checkpoint, and gets the next one when it answers again.
+ * A checkpoint waits a little for its cosignatures, so that a reader whose policy requires them always finds them. A silent
+ * witness delays one checkpoint. It gets the next one when it answers again.
  *
  * ```text
  * appended ──signed──▶ with the witnesses ──all have answered, or COSIGN_MS──▶ published ──late cosignatures──▶ published

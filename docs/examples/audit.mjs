@@ -1,6 +1,6 @@
 /**
- * An audit of an exported log, without the service: `node audit.mjs ledger.vouchlog KEY`, with the public key of the service, and
- * optionally a file with the answer of an insert.
+ * Audits an exported log, without the service: `node audit.mjs ledger.vouchlog [KEY [ANSWER]]`. KEY is the public key of the
+ * service; ANSWER names a file with the answer of an insert.
  */
 import { readFile } from 'node:fs/promises';
 import { ProofError, verifyExport } from '@vouch/client';

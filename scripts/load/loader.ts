@@ -1,11 +1,11 @@
 /**
- * Loads rows in batches, several at a time, and records the number of the row up to which all are done.
+ * Loads rows in batches, several at a time. Records up to which row all are done.
  *
  * ```text
  * rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ recorded, in the order of the rows
  * ```
  *
- * A batch that the service refuses is sent again in halves, down to the row that it refuses.
+ * A refused batch is sent again in halves, down to the refused row.
  */
 import type { BatchInsertResponse, BatchUpsertResponse } from '../../coordinator/contract/records.js';
 import { Packed, Refused, type ServiceClient } from '../service/serviceClient.js';

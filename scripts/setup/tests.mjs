@@ -133,7 +133,7 @@ function groupsOf(root, { parts }, args) {
  * @param {string} root
  * @param {readonly string[]} args for mocha
  * @param {{ parts: { has: (file: string) => boolean, mocha: readonly string[] }[] }} suite runs if `args` name no files
- * @returns {Promise<void>} when mocha has ended; the exit code of this process is then set
+ * @returns {Promise<void>} when mocha has ended. The exit code of this process is then set.
  */
 export async function runTests(root, args, suite = SUITES.short) {
   const given = args.map(compiled);

@@ -22,7 +22,7 @@ const WORST_FIRST = ['refused', 'otherName', 'unknownSigner', 'holds'] as const;
 
 export const exitCodeOf = (verdict: Verdict): number => EXIT[verdict];
 
-/** The worst of the verdicts; `holds` if there are none. */
+/** The worst of the verdicts; `holds` without any. */
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   WORST_FIRST.find((verdict) => verdicts.includes(verdict)) ?? 'holds';
 

@@ -1,12 +1,12 @@
 /**
- * The writes of a collection while one shard owns it: they wait, are committed together, and are answered.
+ * The writes of a collection while one shard owns it. They wait, are committed together, and are answered.
  *
  * ```text
  * Open ──pause──▶ paused (new writes wait) ──resume──▶ open.
  *   └────────end────────┴──▶ over (waiting and new writes are refused).
  * ```
  *
- * A commit that runs when the ownership ends is finished, and its writes get their results.
+ * A commit that runs when the ownership ends is finished. Its writes get their results.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable, type VouchError } from '../../shared/errors/errors.js';

@@ -1,6 +1,6 @@
 /**
- * The high-water mark of a collection's log, stored outside the log. Without it a log that has lost its end, or all of
- * it, would look whole.
+ * The high-water mark of a collection's log, stored outside the log. Without it a truncated or lost log
+ * would look whole.
  *
  * ```text
  * First commit:   in the log ──▶ noted ──▶ answered.

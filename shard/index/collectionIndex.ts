@@ -6,9 +6,9 @@
  *                                          └──error or cancelled──▶ failed: the active one continues to serve
  * ```
  *
- * The active generation is replaced in one step; a search keeps the one it began with.
+ * The active generation is replaced in one step. A search keeps the one it began with.
  *
- * `maintenance.ts` decides whether there is an index. Without one every search is exact. With one, `generation.ts` scans exactly if
+ * An index exists if `maintenance.ts` decides so. Without one every search is exact. With one, `generation.ts` scans exactly if
  * that is cheaper, or if the index finds too few rows. `search/nearestDecayed.ts` decides for a search with decay. A search that
  * has to be repeated, because rows changed meanwhile, is exact at the last try (`search/search.ts`).
  */

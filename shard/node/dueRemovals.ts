@@ -1,6 +1,6 @@
 /**
  * The removal of expired records that no call asks for. Each collection with such records has a note in BUCKETS.openings: a time
- * that is not after its first expiry. So an owner opens an idle collection no earlier than a removal is due.
+ * that is not after its first expiry. Its owner opens an idle collection at that time, and not before.
  *
  * ```text
  * insert committed ──▶ noted, unless a note is as early ──▶ answered

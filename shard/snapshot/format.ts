@@ -41,7 +41,7 @@
  * Lifetimes    f64: number of lists of `VersionVisibility.save`, the length of each, all their numbers.
  * ```
  *
- * The leaves of the state tree are not in the file: they are computed from the records, and with them the state hash. A
+ * The leaves of the state tree are not in the file. They are computed from the records, and with them the state hash. A
  * state has no plaintext of an encrypted payload and no data key, wrapped or not, and contents under keys are encrypted. So a
  * snapshot has nothing in plain that a shred erases.
  */

@@ -1,14 +1,14 @@
 /**
  * Opens a collection's state: from the newest snapshot that verifies and the rest of the log, else from the log alone.
- * Both ways give one state, and one piece of code applies the log.
+ * Both ways give one state: one piece of code applies the log.
  *
  * ```text
  * Of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
  *      └───────────┴────────────┴────────────────┴─▶ set aside: use an older one, at last the log alone.
  * ```
  *
- * A snapshot that does not belong to the log, or that the log contradicts, is set aside once the log is known to be
- * whole. Until then the log may be what is damaged.
+ * Until it verifies, the log may be what is damaged. So a snapshot that does not belong to the log, or that the log
+ * contradicts, is set aside only after that.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';

@@ -1,5 +1,5 @@
 /**
- * Records in a chunk, ascending by id. With n records of d components each:
+ * Records in a chunk, ascending by id. With n records of d components:
  *
  * ```text
  * Head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n.

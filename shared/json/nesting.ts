@@ -1,9 +1,9 @@
 /**
- * Counts the depth, arrays, objects, strings and members of JSON from its bytes. Refuses JSON that takes JSON.parse too long:
+ * Counts the depth, arrays, objects, strings and members of JSON from its bytes. Refuses JSON that takes JSON.parse too long.
  *
- * - An array, an object or a string takes at most half a microsecond.
- * - A new key takes some two microseconds. It enters a table and the shape of an object.
- * - V8 hashes a string of more than 16,383 characters by its length only, so each such key is compared with all others.
+ * An array, an object or a string takes at most half a microsecond. A new key takes some two microseconds: it enters a table
+ * and the shape of an object. V8 hashes a string of more than 16,383 characters by its length only. So each key of that length
+ * is compared with all others.
  *
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time. On a body of vectors this
  * takes a few percent of the time of JSON.parse.

@@ -13,7 +13,7 @@ export const HELD_KINDS = ['vectors', 'metadata', 'texts', 'payloads'] as const;
 
 /**
  * The bytes of a collection's content, by kind, without its log. A soft-deleted record counts, since searches of the past still
- * find it. `payloads`: ciphertexts of encrypted records that are neither deleted nor shredded; the log has them.
+ * find it. Counted as `payloads`: ciphertexts of encrypted records that are neither deleted nor shredded; the log has them.
  */
 export type HeldBytes = Readonly<Record<(typeof HELD_KINDS)[number], number>>;
 

@@ -288,8 +288,8 @@ export type ShardCall =
   /** Returns the content bytes of collections, without their logs, in the order of the ids. */
   | { readonly op: 'heldBytes'; readonly collectionIds: readonly Whole[] }
   /**
-   * Returns the ids of the collections in memory. `open`: owned ones, which a new owner should warm first. `held`: those of them
-   * with a hold on their writes, which must not move now. `following`: followed ones.
+   * Returns the ids of the collections in memory. In `open`: owned ones, which a new owner should warm first. In `held`: those of
+   * them with a hold on their writes, which must not move now. In `following`: followed ones.
    */
   | { readonly op: 'openIds' }
   /** Returns the last sequences of the owned collections in memory. */

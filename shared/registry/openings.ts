@@ -33,8 +33,8 @@ export interface OpeningFailure {
   readonly opening: string;
   readonly shard: string;
   /**
-   * The fate of the process. `stalled`: it reports that this collection blocked its event loop and cost it the lease. `blocked`: it
-   * has no lease, and does not answer.
+   * The fate of the process. If `stalled`, it reports that this collection blocked its event loop and cost it the lease. If
+   * `blocked`, it has no lease, and does not answer.
    */
   readonly how: 'stalled' | 'blocked' | 'ended';
   /** The step of the opening in which the process ended; absent if it was between two steps, or if that is unknown. */

@@ -1,12 +1,12 @@
 /**
- * The vault of a standalone node: a file for each key, readable only by its owner.
+ * The vault of a standalone node. It has a file for each key, readable only by its owner.
  *
  * ```text
  * lock                          the process that is replacing an entry; absent most of the time
  * <hex project>/<key id>        an entry, see `entryCodec.ts`
  * ```
  *
- * The service and a tool may use the same folder at once: creating is atomic, and replacing takes the lock.
+ * The service and a tool may use one folder at once. Creating is atomic, and replacing takes the lock.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The lock for replacing entries of a vault in a folder. One process at a time has it, for as many keys as it needs, and does one
+ * The lock for replacing entries of a vault in a folder. One process at a time has it, for as many keys as it needs. It does one
  * piece of work at a time for each key.
  *
  * ```text

@@ -1,7 +1,7 @@
 /**
  * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection at nearly one
- * time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone, so that it
- * does not delay other answers.
+ * time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone. So it delays
+ * no other answer.
  *
  * ```text
  * send ──▶ queued ──▶ in flight ──answered──▶ done

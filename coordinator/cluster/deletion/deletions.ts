@@ -9,8 +9,8 @@
  *    └──still listed────┘ interrupted before the name was removed: unmarked
  * ```
  *
- * The request is answered once the collection is silent and its erasure has been tried, also without success. The owner entry is
- * removed first: a shard that was away would otherwise open the collection, and report its erased log as lost.
+ * The request is answered once the collection is silent. By then its erasure has been tried, perhaps without success. The owner
+ * entry is removed first: a shard that was away would otherwise open the collection, and report its erased log as lost.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Watch } from '../../../shared/bucket/bucket.js';

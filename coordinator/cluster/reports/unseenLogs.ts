@@ -8,7 +8,7 @@
  *    ▲────no answer────┘
  * ```
  *
- * An answer costs the owner a read of the log's end if it has not counted that log yet: some tenths of a millisecond.
+ * To answer, an owner that has not counted the log yet reads its end. That takes some tenths of a millisecond.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { Slice } from '../../../shared/scheduling/slice.js';

@@ -198,8 +198,8 @@ class TypeWriter {
     return `/** Made from ${CONTRACT} at the build. */
 
 /**
- * The fields of requests in the spelling of the API, each with its kind. \`value\` is a string, number, boolean
- * or vector, \`json\` a value with keys of the caller. Another kind is the name of an object with fields.
+ * The fields of requests in the spelling of the API, each with its kind. The kind \`value\` is a string, number, boolean
+ * or vector; \`json\` is a value with keys of the caller. Another kind is the name of an object with fields.
  */
 export const REQUEST_FIELDS = {\n${lines.join('')}} as const;\n`;
   }

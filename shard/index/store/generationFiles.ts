@@ -2,9 +2,11 @@
  * The three files of a saved generation. Each is durable before the next is created. The manifest is last: an interrupted
  * build leaves a folder without one.
  *
- *   payload         The index, as its kind writes it.
- *   rows            The record of each row. See `rowsFile.ts`.
- *   manifest.json   Facts, and size and checksum of both files. See `manifest.ts`.
+ * ```text
+ * payload         The index, as its kind writes it.
+ * rows            The record of each row. See `rowsFile.ts`.
+ * manifest.json   Facts, and size and checksum of both files. See `manifest.ts`.
+ * ```
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
