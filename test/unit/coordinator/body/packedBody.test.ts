@@ -210,7 +210,7 @@ describe('msgpack bodies', () => {
     }
   });
 
-  it('with many keys in metadata that is a string of JSON are left to a worker, as JSON is', () => {
+  it('with many keys in metadata in a string of JSON are left to a worker, like JSON', () => {
     const bounds = { ...BOUNDS, metadataBytes: 65_536 };
     for (const count of [1_000, 3_000]) {
       const object = Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
