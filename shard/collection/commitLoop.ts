@@ -79,12 +79,12 @@ export class CommitLoop {
     if (mayGrow(call)) this.#assertMayGrow();
     switch (call.op) {
       case 'insertEncrypted':
-        return this.#afterSameRequest(call.requestId, () => this.#insertEncrypted(call, envelope));
+        return this.#afterSameRequests([call.requestId], () => this.#insertEncrypted(call, envelope));
       case 'insert':
       case 'insertBatch':
         // Enqueue in this turn, so that writes keep their order.
         if (!this.parts.vault.needsKeys(call)) return this.#enqueue(call, envelope);
-        return this.#afterSameRequest(firstRequestId(call), async () =>
+        return this.#afterSameRequests(requestIdsOf(call), async () =>
           this.#enqueue(await this.#underKeys(call, envelope), envelope),
         );
       default:
@@ -207,10 +207,10 @@ export class CommitLoop {
     await Promise.all(this.#answering);
   }
 
-  /** Does the work after all work with this request id, so that a write that is repeated meanwhile makes no second key. */
-  #afterSameRequest<T>(requestId: Uint8Array | null, work: () => Promise<T>): Promise<T> {
-    const key = keyOf(requestId);
-    return key === undefined ? work() : this.#requests.run(key, work);
+  /** Does the work after all work with one of these request ids, so that no record gets a second key meanwhile. */
+  #afterSameRequests<T>(requestIds: readonly (Uint8Array | null)[], work: () => Promise<T>): Promise<T> {
+    const keys = requestIds.map(keyOf).filter((key) => key !== undefined);
+    return keys.length === 0 ? work() : this.#requests.runAll(keys, work);
   }
 
   async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
@@ -386,6 +386,5 @@ export class CommitLoop {
   }
 }
 
-/** Returns a request id that a repeated call has too: null without one. */
-const firstRequestId = (call: InsertCall | InsertBatchCall): Uint8Array | null =>
-  call.op === 'insert' ? call.requestId : (call.requestIds?.find((id) => id !== null) ?? null);
+const requestIdsOf = (call: InsertCall | InsertBatchCall): readonly (Uint8Array | null)[] =>
+  call.op === 'insert' ? [call.requestId] : (call.requestIds ?? []);

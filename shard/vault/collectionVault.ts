@@ -28,7 +28,7 @@ import type { Journal } from '../state/journal.js';
 import type { EncryptedInsert } from '../state/plannedCalls.js';
 import { PlannedChanges } from '../state/plannedChanges.js';
 import { type ContentCipher, recordBytes } from '../state/plannedContents.js';
-import { keyOf } from '../state/plannedRequests.js';
+import { keyOf, PlannedRequests } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
 import { ContentKeys, type KeySource, type OpenedContents } from './contentKeys.js';
 import { KeyDamaged, type PayloadTarget, type RecordVault, recordShredded } from './recordVault.js';
@@ -93,11 +93,12 @@ export class CollectionVault {
     const { keyIds, requestIds, externalIds, count } = batch;
     assertListed(keyIds, count);
     if (keyIds?.every((keyId) => this.#isOpen(keyId))) return call;
+    const replayed = new PlannedRequests(this.collection.state.requests).replayed((requestIds ?? []).map(keyOf));
     const wanted = Array.from({ length: count }, (_, i) =>
-      this.#wanted(keyIds?.[i], requestIds?.[i], externalIds?.[i]),
+      replayed.has(i) ? null : this.#wanted(keyIds?.[i], externalIds?.[i]),
     );
     if (wanted.some((keyId) => keyId !== null && !this.collection.contents.has(keyId)))
-      await this.#assertAcceptable(batch, call.op === 'insert' ? '' : 'item', clock);
+      await this.#assertAcceptable(batch, replayed, call.op === 'insert' ? '' : 'item', clock);
     const provided = await this.#provide(wanted, deadlineMs);
     if (call.op === 'insertBatch') return { ...call, keyIds: provided };
     const [keyId] = provided;
@@ -105,7 +106,12 @@ export class CollectionVault {
   }
 
   /** Refuses what the commit would refuse for its sizes, an expiry, a change or a quota, so that no key is made for it. */
-  async #assertAcceptable(batch: InsertBatchCall, item: string, clock: Clock): Promise<void> {
+  async #assertAcceptable(
+    batch: InsertBatchCall,
+    replayed: ReadonlySet<number>,
+    item: string,
+    clock: Clock,
+  ): Promise<void> {
     const { state, journal } = this.collection;
     assertBatchShape(batch, this.limits);
     const changes = new PlannedChanges([], state, journal.sequence + 1);
@@ -114,8 +120,7 @@ export class CollectionVault {
     let [records, bytes] = [0, 0];
     for (let i = 0; i < batch.count; i++) {
       if (slice.due) await slice.next();
-      const key = keyOf(batch.requestIds?.[i] ?? null);
-      if (key !== undefined && state.requests.find(key) !== undefined) continue;
+      if (replayed.has(i)) continue;
       const [metadata, text] = [batch.metadata?.[i] ?? null, batch.texts?.[i] ?? null];
       const what = item === '' ? '' : `${item} ${i} of the batch: `;
       const expiresAtMs = expiryAt(nowMs, batch.expiresAtMs?.[i], batch.ttlMs, what);
@@ -149,11 +154,9 @@ export class CollectionVault {
     return keyId != null && this.collection.contents.has(keyId);
   }
 
-  /** Returns the key that a record needs. Null without a key, or if a record that the collection has keeps its own. */
-  #wanted(keyId: NamedKey | null | undefined, requestId?: Uint8Array | null, externalId?: string): NamedKey | null {
+  /** Returns the key that a new record needs. Null without a key, or if it replaces a record, which keeps its own. */
+  #wanted(keyId: NamedKey | null | undefined, externalId: string | undefined): NamedKey | null {
     const { state } = this.collection;
-    const key = keyOf(requestId ?? null);
-    if (key !== undefined && state.requests.find(key) !== undefined) return null;
     if (keyId != null || !this.cipher.isRule) return keyId ?? null;
     const holder = externalId === undefined ? undefined : state.externalIds.named(externalId);
     return holder === undefined || state.encrypted.get(holder) === undefined ? 'new' : null;

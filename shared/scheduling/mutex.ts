@@ -29,14 +29,20 @@ export class KeyedMutex<K> {
   readonly #last = new Map<K, Promise<unknown>>();
 
   /** Runs `work` when all earlier work of the key has ended; settles like it. */
-  async run<T>(key: K, work: () => Promise<T>): Promise<T> {
-    const turn = this.idle(key).then(work);
+  run<T>(key: K, work: () => Promise<T>): Promise<T> {
+    return this.runAll([key], work);
+  }
+
+  /** Runs `work` when all earlier work of each of the keys has ended; settles like it. */
+  async runAll<T>(keys: readonly K[], work: () => Promise<T>): Promise<T> {
+    const earlier = keys.map((key) => this.#last.get(key)).filter((turn) => turn !== undefined);
+    const turn = Promise.all(earlier).then(work);
     const last = turn.catch(() => undefined);
-    this.#last.set(key, last);
+    for (const key of keys) this.#last.set(key, last);
     try {
       return await turn;
     } finally {
-      if (this.#last.get(key) === last) this.#last.delete(key);
+      for (const key of keys) if (this.#last.get(key) === last) this.#last.delete(key);
     }
   }
 

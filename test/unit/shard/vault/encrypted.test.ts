@@ -6,7 +6,7 @@ import type { Results } from '../../../../shared/protocol/calls.js';
 import { verifyFrames } from '../../../../verifier/log.js';
 import { expectCode } from '../../../support/expectations.js';
 import { EncryptedRig, keyOf, PROJECT } from '../../../support/rigs/encryptedRig.js';
-import { DIMENSION, fixed, requestIdOf } from '../../../support/rigs/engine.js';
+import { batchOf, DIMENSION, fixed, requestIdOf } from '../../../support/rigs/engine.js';
 
 const ID = 7;
 const OTHER = 8;
@@ -103,6 +103,25 @@ describe('encrypted records', () => {
     await rig.collection(ID).insert([1, 1], { requestId: requestIdOf(3) });
     await expectCode(rig.insert(ID, 'e', { requestId: requestIdOf(3) }), 'validation_error');
     expect(await rig.sequence(ID)).to.equal(5);
+  });
+
+  it('get one key for each request id of concurrent batches that overlap in part', async () => {
+    const batch = async (...requestIds: number[]): Promise<number[]> => {
+      const call = batchOf(
+        requestIds.map((n) => fixed(n, n)),
+        requestIds.map(requestIdOf),
+      );
+      const { ids } = (await rig.write(ID, { ...call, keyIds: requestIds.map(() => 'new') })) as Results['insertBatch'];
+      return [...new Float64Array(ids.buffer, ids.byteOffset, requestIds.length)];
+    };
+    const keys = rig.vault.keys;
+    const ids = await Promise.all([batch(1, 2), batch(2, 3), batch(4, 3, 1, 4)]);
+    expect(ids).to.deep.equal([
+      [1, 2],
+      [2, 3],
+      [4, 3, 1, 4],
+    ]);
+    expect(rig.vault.keys).to.equal(keys + 4);
   });
 
   it('share a given key, within a collection and between two', async () => {
