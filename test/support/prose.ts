@@ -6,7 +6,7 @@ import { ROOT } from './sourceTree.js';
 export const PROSE_GROUPS = ['product', 'tests', 'pages'] as const;
 export const PROSE_RULES = ['standIn', 'oddWord', 'longSentence'] as const;
 
-export type ProseGroup = (typeof PROSE_GROUPS)[number];
+type ProseGroup = (typeof PROSE_GROUPS)[number];
 export type ProseRule = (typeof PROSE_RULES)[number];
 
 type Kind = 'comment' | 'title' | 'page';
