@@ -5,7 +5,7 @@
 /** Finding, configuring and running nats-server. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ import {
 import { systemClock } from '../../shared/clock.js';
 import { isThere } from '../../shared/files/durable.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
-import { eventually, rejection } from '../support/expectations.js';
+import { eventually, gate, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { NatsServer } from '../support/launch/natsProcess.js';
 import { isAlive } from '../support/launch/process.js';
@@ -63,6 +63,20 @@ describe('nats-server', () => {
       await chmod(path, 0o755);
     }
 
+    /** A source that fetches a server, and ends like `work`. */
+    const madeBy = (work: () => Promise<void>): ServerSource => ({
+      name: 'another source',
+      folder: 'other',
+      path: (cacheDir) => join(cacheDir, 'other', 'nats-server'),
+      fetch: async (cacheDir, onStart) => {
+        onStart();
+        const path = join(cacheDir, 'other', 'nats-server');
+        await pretend(path, '2.12.3');
+        await work();
+        return path;
+      },
+    });
+
     it('takes the one that VOUCH_NATS_SERVER names', async () => {
       expect(await find({ env: { VOUCH_NATS_SERVER: binary.path } })).to.deep.equal(binary);
     });
@@ -91,21 +105,34 @@ describe('nats-server', () => {
     it('fetches a server if it finds none, from the first source that has it', async function () {
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       const fetched: string[] = [];
-      const other: ServerSource = {
-        name: 'another source',
-        path: (cacheDir) => join(cacheDir, 'other', 'nats-server'),
-        fetch: async (cacheDir, onStart) => {
-          onStart();
-          const path = join(cacheDir, 'other', 'nats-server');
-          await pretend(path, '2.12.3');
-          return path;
-        },
-      };
+      const other = madeBy(() => Promise.resolve());
       const options = { sources: [none, other], onFetch: (from: string) => fetched.push(from) };
       expect((await find(options)).version).to.equal('2.12.3');
       expect(fetched).to.deep.equal(['another source']);
       expect((await find(options)).version).to.equal('2.12.3');
       expect(fetched).to.have.length(1);
+    });
+
+    it('fetches a server while other fetches into the cache fail and succeed', async function () {
+      if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
+      const [started, ends] = [gate(), gate()];
+      const cacheDir = join(folder, 'cache');
+      const slow = find({
+        cacheDir,
+        sources: [
+          madeBy(() => {
+            started.open();
+            return ends.opened;
+          }),
+        ],
+      });
+      await started.opened;
+      const failing = madeBy(() => Promise.reject(new Error('it is closed')));
+      expect((await rejection(find({ cacheDir, sources: [failing] }))).message).to.contain('it is closed');
+      const { path } = await find({ cacheDir, sources: [madeBy(() => Promise.resolve())] });
+      ends.open();
+      expect(await slow).to.deep.equal({ path, version: '2.12.3' });
+      expect(await readdir(cacheDir)).to.deep.equal(['other']);
     });
 
     it('names a server on PATH that is too old', async function () {

@@ -3,7 +3,14 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { deleteEmptyDirectory, deleteTree, isThere } from '../../../shared/files/durable.js';
+import {
+  codeOf,
+  deleteEmptyDirectory,
+  deleteTree,
+  isThere,
+  move,
+  temporaryBeside,
+} from '../../../shared/files/durable.js';
 import { OLDEST_NATS_VERSION } from '../../../shared/nats/serverVersion.js';
 import { commandText } from '../../../shared/process/commandText.js';
 import { inspectBinary, isUsable, type NatsBinary } from './binary.js';
@@ -38,16 +45,20 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
     if (found) reasons.push(`${path} is nats-server ${found.version}, which is too old`);
   }
   for (const source of sources) {
+    // Other processes may fetch into the same cache.
+    const own = temporaryBeside(join(cacheDir, source.name));
     try {
-      const found = await serverAt(await source.fetch(cacheDir, () => onFetch?.(source.name), signal));
-      if (found && isUsable(found)) return found;
+      const found = await serverAt(await source.fetch(own, () => onFetch?.(source.name), signal));
+      if (found && isUsable(found)) return { ...found, path: await keep(found.path, source, own, cacheDir) };
       reasons.push(
         `${source.name}: ${found ? `its version ${found.version} is too old` : 'the fetched program does not run here'}`,
       );
     } catch (error) {
       reasons.push(`${source.name}: ${messageOf(error)}`);
+    } finally {
+      if (await isThere(own)) await deleteTree(own);
+      await deleteEmptyDirectory(cacheDir);
     }
-    await discard(cacheDir, source);
     signal?.throwIfAborted();
   }
   throw new Error(
@@ -70,10 +81,21 @@ async function named(path: string): Promise<NatsBinary> {
   return found;
 }
 
-/** Deletes what a failed fetch has left in the cache, and the cache if it is empty then. */
-async function discard(cacheDir: string, { folder }: ServerSource): Promise<void> {
-  if (folder !== undefined && (await isThere(join(cacheDir, folder)))) await deleteTree(join(cacheDir, folder));
-  await deleteEmptyDirectory(cacheDir);
+/** Moves a fetched server to its place in the cache, unless another process has put one there. Returns its path. */
+async function keep(fetched: string, { folder, path }: ServerSource, own: string, cacheDir: string): Promise<string> {
+  const kept = path(cacheDir);
+  if (folder === undefined || kept === undefined) return fetched;
+  const place = join(cacheDir, folder);
+  try {
+    await move(join(own, folder), place);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
+    const other = await serverAt(kept);
+    if (other && isUsable(other)) return kept;
+    await deleteTree(place);
+    await move(join(own, folder), place);
+  }
+  return kept;
 }
 
 async function serverAt(path: string): Promise<NatsBinary | undefined> {
