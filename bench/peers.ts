@@ -5,7 +5,6 @@
  */
 import postgres from 'postgres';
 import { Vouch } from '../client/index.js';
-import { nodeFetch } from '../client/node.js';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { systemClock } from '../shared/clock.js';
 import { percentile } from './httpLoad.js';
@@ -171,7 +170,7 @@ async function pgvector(url: string, set: VectorSet): Promise<Peer> {
 
 async function vouch(mode: Mode, set: VectorSet): Promise<Peer> {
   const service = await StartedService.start(mode);
-  const client = new Vouch({ url: service.url, apiKey: service.key, fetch: nodeFetch() });
+  const client = new Vouch({ url: service.url, apiKey: service.key });
   await client.createCollection({ name: COLLECTION, dimension: set.dimension, metric: 'squared_l2' });
   const collection = client.collection(COLLECTION);
   for (let from = 0; from < set.count; from += BATCH) {

@@ -40,18 +40,18 @@ export function assertedMs(name: string, ms: number): number {
 }
 
 /** Waits. Rejects with the reason of `signal` as soon as it is aborted. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
+    if (signal?.aborted) return reject(signal.reason);
     const stop = (): void => {
       cancel();
-      reject(signal.reason);
+      reject(signal?.reason);
     };
     const cancel = startTimer(ms, () => {
-      signal.removeEventListener('abort', stop);
+      signal?.removeEventListener('abort', stop);
       resolve();
     });
-    signal.addEventListener('abort', stop, { once: true });
+    signal?.addEventListener('abort', stop, { once: true });
   });
 }
 

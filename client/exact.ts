@@ -105,14 +105,15 @@ export function assertOptions(options: object, known: readonly string[], path: s
 function fieldsOf(of: string, request: object, path: string, numbers: Numbers): object {
   assertPlain(request, path === '' ? 'the request' : path);
   const fields = FIELDS[of]!;
-  const sent = new Map<string, unknown>();
-  for (const [key, value] of Object.entries(request)) {
+  const sent: Record<string, unknown> = {};
+  for (const key of Object.keys(request)) {
     const [name, at] = [snakeCase(key), below(path, key)];
     if (!Object.hasOwn(fields, name)) throw unknownField(path, key, Object.keys(fields));
-    if (sent.has(name)) throw new TypeError(`${at}: the field is given twice, as ${name} and ${camelCase(name)}`);
-    sent.set(name, fieldOf(fields[name]!, value, at, numbers));
+    if (Object.hasOwn(sent, name))
+      throw new TypeError(`${at}: the field is given twice, as ${name} and ${camelCase(name)}`);
+    sent[name] = fieldOf(fields[name]!, (request as Record<string, unknown>)[key], at, numbers);
   }
-  return Object.fromEntries(sent);
+  return sent;
 }
 
 function fieldOf(kind: string, value: unknown, path: string, numbers: Numbers): unknown {
@@ -172,6 +173,7 @@ export function assertPlain(value: object, path: string): void {
 
 /** Whether an object may hold data elsewhere: in its prototypes, or where only its methods reach. */
 function holdsMore(value: object): boolean {
+  if (Object.getPrototypeOf(value) === Object.prototype) return false;
   if (CONTAINERS.some((Container) => value instanceof Container) || ArrayBuffer.isView(value)) return true;
   const prototypes = prototypesOf(value);
   const isEmptyInstance = prototypes.length > 0 && Object.keys(value).length === 0;

@@ -1,5 +1,5 @@
 /**
- * Requests with retries, over `fetch`.
+ * Requests with retries.
  *
  * ```text
  * attempt ──answer──▶ done
@@ -10,8 +10,9 @@
  *
  * One deadline covers all attempts and waits. A wait that would pass it is not begun: the last failure is thrown.
  */
-import { AnswerTooLong, wholeAnswer } from '../verifier/wholeAnswer.js';
-import { assertedMs, jitter, monotonicMs, sleep, startTimer } from './clock.js';
+import { AnswerTooLong } from '../verifier/wholeAnswer.js';
+import { assertedMs, jitter, monotonicMs, sleep } from './clock.js';
+import { Ending, PASSED } from './ending.js';
 import {
   ConnectionError,
   DeadlineError,
@@ -22,7 +23,9 @@ import {
 } from './errors.js';
 import { assertKnown, assertPlain, assertRequest, exactRequest, type RequestName } from './exact.js';
 import { packed } from './msgpack.js';
+import { nodeTransport } from './nodeTransport.js';
 import { fromWire } from './spelling.js';
+import { type Answer, fetchTransport, type Request, type Transport } from './transport.js';
 
 /** Options of every call. */
 export interface CallOptions {
@@ -44,7 +47,7 @@ export interface HttpOptions {
   readonly retries?: number | undefined;
   /** For whom all calls are made that do not say; see `CallOptions`. */
   readonly onBehalfOf?: string | undefined;
-  /** The function to call instead of the global `fetch`. */
+  /** The function that sends requests. Default: in Node `node:http`, elsewhere the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -61,7 +64,7 @@ export interface Target {
 }
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: Request['method'];
   readonly path: string;
   /** Parameters of the request `of`. Null: left out. */
   readonly query?: object | undefined;
@@ -79,15 +82,7 @@ export interface Call {
   readonly repeat: Repeat;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly bytes: Uint8Array;
-}
-
 const TIMEOUT_MS = 60_000;
-/** Far more than the largest answers of the service, which are pieces of an export and pages of records. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const RETRIES = 10;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
@@ -105,13 +100,13 @@ export class Http {
   readonly #apiKey: string | undefined;
   readonly #timeoutMs: number;
   readonly #retries: number;
-  readonly #fetch: typeof fetch;
+  readonly #transport: Transport;
   readonly #onBehalfOf: string | undefined;
 
   constructor(options: HttpOptions) {
     assertRequest(options, 'new Vouch', "{ url: 'http://127.0.0.1:8080', apiKey }");
     assertKnown(options, HTTP_OPTIONS, '');
-    const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch, onBehalfOf } = options;
+    const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch, onBehalfOf } = options;
     if (!Number.isSafeInteger(retries) || retries < 0)
       throw new TypeError(`retries: expected a whole number, got ${retries}`);
     if (apiKey !== undefined && typeof apiKey !== 'string')
@@ -120,7 +115,8 @@ export class Http {
     this.#apiKey = apiKey;
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
-    this.#fetch = fetch;
+    this.#transport =
+      (fetch === undefined ? nodeTransport(this.url) : undefined) ?? fetchTransport(fetch ?? globalThis.fetch);
     if ('onBehalfOf' in options) assertOnBehalfOf(onBehalfOf);
     this.#onBehalfOf = onBehalfOf;
   }
@@ -143,25 +139,21 @@ export class Http {
     const { signal, timeoutMs = this.#timeoutMs, onBehalfOf = this.#onBehalfOf } = options;
     assertedMs('timeoutMs', timeoutMs);
     signal?.throwIfAborted();
-    const ended = new AbortController();
-    const abort = (): void => ended.abort(signal?.reason);
-    const stopTimer = startTimer(timeoutMs, () => ended.abort(PASSED));
-    signal?.addEventListener('abort', abort, { once: true });
+    const ending = new Ending(timeoutMs, signal);
     try {
-      return await this.#attempts(named(call, onBehalfOf), ended.signal, monotonicMs() + timeoutMs);
+      return await this.#attempts(named(call, onBehalfOf), ending, signal, monotonicMs() + timeoutMs);
     } finally {
-      stopTimer();
-      signal?.removeEventListener('abort', abort);
+      ending.close();
     }
   }
 
-  async #attempts(call: Call, signal: AbortSignal, deadlineMs: number): Promise<Answer> {
+  async #attempts(call: Call, ending: Ending, signal: AbortSignal | undefined, deadlineMs: number): Promise<Answer> {
     const request = this.#request(call);
     let failure: VouchError | undefined;
     let last: VouchError | undefined;
     for (let retries = 0; ; ) {
       try {
-        const outcome = await this.#attempt(request, signal, call.alsoStatus);
+        const outcome = await this.#attempt(request, ending, call.alsoStatus);
         if (!('error' in outcome)) return outcome;
         const { error, retryAfterMs } = outcome;
         if (call.repeat === 'removal' && failure !== undefined && GONE.includes(error.code)) return REMOVED;
@@ -180,19 +172,21 @@ export class Http {
     }
   }
 
-  /** Rejects only with the reason of the signal, or with what a framework throws out of `fetch`. */
-  async #attempt({ url, init }: Request, signal: AbortSignal, alsoStatus?: number): Promise<Answer | Failed> {
+  /** Rejects only with the reason of the end, or with what a framework throws out of `fetch`. */
+  async #attempt(request: Request, ending: Ending, alsoStatus?: number): Promise<Answer | Failed> {
+    ending.throwIfEnded();
+    const { url } = request;
     try {
-      const bounds = { maxBytes: ANSWER_BYTES_MAX, signal, fetch: this.#fetch };
-      const { status, ok, headers, bytes } = await wholeAnswer(url, init, bounds);
-      if (ok || status === alsoStatus) return { status, headers, bytes };
+      const answer = await this.#transport(request, ending);
+      const { status, headers, bytes } = answer;
+      if ((status >= 200 && status < 300) || status === alsoStatus) return answer;
       const seconds = headers.get('retry-after');
       return {
         error: errorOf(status, jsonIn(bytes), headers.get('x-request-id') ?? undefined),
         retryAfterMs: seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined,
       };
     } catch (cause) {
-      signal.throwIfAborted();
+      ending.throwIfEnded();
       if (isOfFramework(cause)) throw cause;
       if (cause instanceof AnswerTooLong)
         return {
@@ -203,29 +197,29 @@ export class Http {
     }
   }
 
-  #request({ method, path, query = {}, body, of = 'CollectionQuery', vectors = [], own, headers }: Call): Request {
+  #request({ method, path, query, body, of = 'CollectionQuery', vectors = [], own, headers }: Call): Request {
     const content = own === undefined ? body && encoded(of, body, vectors) : encodedOwn(own);
-    const parameters = Object.entries(exactRequest(body === undefined ? of : 'CollectionQuery', query)).filter(
-      ([, value]) => value !== null,
-    );
-    if (parameters.some(([, value]) => /\p{Surrogate}/u.test(String(value))))
-      throw new TypeError('a parameter with half of a surrogate pair cannot be sent');
-    const search = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, String(value)]));
+    const parameters = query === undefined ? '' : encodedQuery(body === undefined ? of : 'CollectionQuery', query);
     return {
-      url: `${this.url}${path}${parameters.length === 0 ? '' : `?${search}`}`,
-      init: {
-        method,
-        // Frameworks that cache answers, such as Next.js, must not cache these.
-        cache: 'no-store',
-        headers: {
-          ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
-          ...(content === undefined ? {} : { 'content-type': content.type }),
-          ...headers,
-        },
-        ...(content === undefined ? {} : { body: content.sent }),
+      method,
+      url: `${this.url}${path}${parameters}`,
+      headers: {
+        ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
+        ...(content === undefined ? {} : { 'content-type': content.type }),
+        ...headers,
       },
+      body: content?.sent,
     };
   }
+}
+
+/** The parameters after a question mark. */
+function encodedQuery(of: RequestName, query: object): string {
+  const parameters = Object.entries(exactRequest(of, query)).filter(([, value]) => value !== null);
+  if (parameters.some(([, value]) => /\p{Surrogate}/u.test(String(value))))
+    throw new TypeError('a parameter with half of a surrogate pair cannot be sent');
+  if (parameters.length === 0) return '';
+  return `?${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, String(value)]))}`;
 }
 
 interface Content {
@@ -277,22 +271,14 @@ function assertOnBehalfOf(text: unknown): void {
   throw new TypeError(`onBehalfOf: expected 1 to 128 visible ASCII characters, got ${JSON.stringify(text)}`);
 }
 
-interface Request {
-  readonly url: string;
-  // Not all runtimes declare `cache`.
-  readonly init: RequestInit & { readonly cache: 'no-store' };
-}
-
 interface Failed {
   readonly error: VouchError;
   /** The wait that the service asks for. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** The reason of the abort at the deadline. */
-const PASSED = new Error('deadline');
 const PASSED_MESSAGE = 'the deadline passed before there was an answer';
-const REMOVED: Answer = { status: 204, headers: new Headers(), bytes: new Uint8Array(0) };
+const REMOVED: Answer = { status: 204, headers: { get: () => null }, bytes: new Uint8Array(0) };
 
 /** Whether it is a message of Next.js to itself, thrown out of `fetch`: here, to render the page at each request. */
 const isOfFramework = (thrown: unknown): boolean => thrown instanceof Error && 'digest' in thrown;

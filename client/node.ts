@@ -1,8 +1,6 @@
-/** The part of the client that uses modules of Node. */
+/** The part of the client that imports modules of Node. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { CheckpointStore } from './pinnedCheckpoints.js';
-
-export { nodeFetch } from './nodeFetch.js';
 
 /** Stores pinned checkpoints in a JSON file, which is created if necessary. Only one process at a time may use it. */
 export function fileStore(path: string): CheckpointStore {

@@ -12,7 +12,6 @@ export interface WaitOptions {
 }
 
 const POLL_MS = 500;
-const NEVER = new AbortController().signal;
 
 /** Waits as long as the build takes, unless the signal is aborted. */
 export async function waitForIndex(
@@ -31,6 +30,6 @@ export async function waitForIndex(
         `the build of the index failed: ${state.error ?? 'no reason given'}`,
       );
     if (state.status !== 'building') return state;
-    await sleep(pollMs, signal ?? NEVER);
+    await sleep(pollMs, signal);
   }
 }

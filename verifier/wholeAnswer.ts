@@ -14,7 +14,11 @@ export interface AnswerBounds {
 }
 
 /** Error of an answer of more than `maxBytes`, whose rest was not read. */
-export class AnswerTooLong extends Error {}
+export class AnswerTooLong extends Error {
+  constructor(maxBytes: number) {
+    super(`the answer is longer than ${maxBytes} bytes`);
+  }
+}
 
 export interface WholeAnswer {
   readonly status: number;
@@ -77,7 +81,7 @@ async function bytesOf(reader: BodyReader | undefined, maxBytes: number): Promis
   for (let chunk = await reader?.read(); chunk?.value !== undefined; chunk = await reader?.read()) {
     chunks.push(chunk.value);
     sizeBytes += chunk.value.length;
-    if (sizeBytes > maxBytes) throw new AnswerTooLong(`the answer is longer than ${maxBytes} bytes`);
+    if (sizeBytes > maxBytes) throw new AnswerTooLong(maxBytes);
   }
   const whole = new Uint8Array(sizeBytes);
   let at = 0;

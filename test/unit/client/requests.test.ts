@@ -1,4 +1,4 @@
-// Covers: client/http.ts, client/nodeFetch.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
+// Covers: client/http.ts, client/ending.ts, client/transport.ts, client/nodeTransport.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
 /** Requests of the client package, their retries and their errors, against a scripted server. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,6 @@ import {
   Vouch,
   type VouchError,
 } from '../../../client/index.js';
-import { nodeFetch } from '../../../client/node.js';
 import { ERRORS } from '../../../shared/errors/errorTable.js';
 import { rejection } from '../../support/expectations.js';
 
@@ -39,7 +38,7 @@ const silent: Script = () => undefined;
 const busy = json(503, { error: 'busy', code: 'unavailable' }, { 'retry-after': '0', 'x-request-id': 'r-1' });
 const INSERTED = { id: 1, deduplicated: false, receipt: { record_id: 1, old_root: 'a' } };
 
-const requestsBy = (fetch: typeof globalThis.fetch) => () => {
+const requestsBy = (fetch?: typeof globalThis.fetch) => () => {
   let server: Server;
   let seen: Seen[];
   let scripts: Script[];
@@ -368,5 +367,5 @@ const requestsBy = (fetch: typeof globalThis.fetch) => () => {
   });
 };
 
-describe('requests of the client', requestsBy(globalThis.fetch));
-describe('requests of the client over node:http', requestsBy(nodeFetch()));
+describe('requests of the client', requestsBy());
+describe('requests of the client over fetch', requestsBy(globalThis.fetch));
