@@ -228,7 +228,7 @@ const FOLLOWERS = {
   vouch_follower_diverged_total: counter(
     'Followers quarantined because their state differed from their owner’s. Never expected.',
   ),
-  vouch_follower_lag_events: gauge('Events that the follower furthest behind is behind its owner.'),
+  vouch_follower_lag_events: gauge('Events by which the slowest follower is behind its owner.'),
   vouch_follower_log_reads_total: counter('Times that a follower read the log because it had missed a frame.'),
   vouch_follower_searches_total: counter(
     'Searches received by a follower, by whether it answered or forwarded them to the owner.',
