@@ -37,7 +37,7 @@ export function walkLayout({ neighbours, capacity, form }: GraphShape, { most, s
   const entries = HEADER_WORDS * WORD_BYTES;
   const sorted = entries + aligned((most + 1) * ENTRY_BYTES);
   const fresh = sorted + aligned((2 * neighbours + 1) * ENTRY_BYTES);
-  const lanes = fresh + aligned((2 * neighbours + 4) * WORD_BYTES);
+  const lanes = fresh + aligned((4 * neighbours + 4) * WORD_BYTES);
   const visited = lanes + LANES_BYTES;
   const query = visited + aligned(Math.ceil(capacity / 32) * WORD_BYTES);
   const bitmap = query + aligned(vectorBytesOf(form));

@@ -42,7 +42,7 @@ function link(graph: Graph, walk: Walk, node: u32): void {
   walk.most = graph.width;
   walk.takesAll = 1;
   let near = (u64(distance(graph, query, vectorOf(graph, entry))) << 32) | entry;
-  for (let at = top; at > level; at--) near = descend(graph, query, u32(near), u32(near >> 32), at);
+  for (let at = top; at > level; at--) near = descend(graph, query, near, at, walk.lanes);
   for (let at = i32(min(level, top)); at >= 0; at--) {
     search(graph, walk, u32(near), u32(near >> 32), at);
     const nearest = load<u64>(walk.entries);

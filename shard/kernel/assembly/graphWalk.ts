@@ -1,6 +1,6 @@
 /**
- * Searches a graph (Algorithm 2 of the paper in `graphLink.ts`): expands the nearest known node until that finds no
- * nearer one.
+ * Searches a graph (Algorithm 2 of the paper in `graphLink.ts`): expands the nearest known nodes until they lead to no
+ * nearer one. It expands two at a time, so that the processor fetches the vectors of all their neighbours at once.
  */
 import { distance, distances, Graph, listOf, levelOf, neighboursOn, NO_NODE, slotOf, vectorOf } from './graph';
 import { LINE_BYTES } from './lanes';
@@ -23,7 +23,7 @@ export class Walk {
   eligible: u32;
   /** No entry before this place is left to expand. */
   first: u32;
-  /** Addresses of room: `most` + 1 entries, 2m + 1 entries, 2m + 4 nodes, four distances, and a bit per node. */
+  /** Addresses of room: `most` + 1 entries, 2m + 1 entries, 4m + 4 nodes, four distances, and a bit per node. */
   entries: u32;
   sorted: u32;
   fresh: u32;
@@ -35,6 +35,9 @@ export class Walk {
 /** Slot of a node that represents several rows. It is eligible. */
 const SEVERAL: u32 = 0xffff_fffe;
 const NO_SLOT: u32 = 0xffff_ffff;
+
+/** Nodes that are expanded together. */
+const AT_ONCE: u32 = 2;
 
 /** An entry is distance * 2^32 + node, with these two marks. */
 const EXPANDED: u64 = 0x8000_0000;
@@ -108,11 +111,11 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   walk.eligible = found;
 }
 
-/** Lists the unvisited neighbours of a list, marks them as visited, and returns how many. */
-@inline function freshOf(walk: Walk, list: usize): u32 {
+/** Adds the unvisited neighbours of a list to `count` fresh nodes, marks them as visited, and returns the new count. */
+@inline function addFresh(walk: Walk, count: u32, list: usize): u32 {
   const end = list + 4 + (usize(atomic.load<u32>(list)) << 2);
   const visited: usize = walk.visited;
-  let to: usize = walk.fresh;
+  let to = usize(walk.fresh) + (usize(count) << 2);
   for (let at = list + 4; at < end; at += 4) {
     const node = load<u32>(at);
     const word = visited + ((node >> 5) << 2);
@@ -150,11 +153,16 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   return distances(graph, from, vectorOf(graph, a), vectorOf(graph, b), vectorOf(graph, c), vectorOf(graph, d));
 }
 
-/** Reads the list of the node that is the next to be expanded if no nearer one is found. See `fetch`. */
-@inline function fetchList(graph: Graph, walk: Walk, level: u32): void {
-  const list = listOf(graph, nodeOf(load<u64>(entryAt(walk.entries, walk.first))), level);
-  const last = usize(neighboursOn(graph, level)) << 2;
-  store<u32>(walk.lanes, load<u32>(list) + load<u32>(list + min(LINE_BYTES, last)));
+/** Reads the lists of the nodes that are the next to be expanded if no nearer ones are found. See `fetch`. */
+@inline function fetchLists(graph: Graph, walk: Walk, level: u32): void {
+  const second = min<usize>(LINE_BYTES, usize(neighboursOn(graph, level)) << 2);
+  const end = min(walk.count, walk.first + AT_ONCE);
+  let sum: u32 = 0;
+  for (let at = walk.first; at < end; at++) {
+    const list = listOf(graph, nodeOf(load<u64>(entryAt(walk.entries, at))), level);
+    sum += load<u32>(list) + load<u32>(list + second);
+  }
+  store<u32>(walk.lanes, sum);
 }
 
 /** Finds the nearest nodes of a level, from node `start` at distance `startDistance`. */
@@ -177,19 +185,21 @@ function begin(graph: Graph, walk: Walk, start: u32, startDistance: u32): void {
 function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
   let left = most;
   while (true) {
-    let entry: u64 = EXPANDED;
     let first = walk.first;
-    for (; first < walk.count; first++) {
-      entry = load<u64>(entryAt(walk.entries, first));
-      if ((entry & EXPANDED) == 0) break;
+    let expanded: u32 = 0;
+    let fresh: u32 = 0;
+    for (; first < walk.count && expanded < AT_ONCE; first++) {
+      const entry = load<u64>(entryAt(walk.entries, first));
+      if ((entry & EXPANDED) != 0) continue;
+      if (left == 0) return false;
+      store<u64>(entryAt(walk.entries, first), entry | EXPANDED);
+      fresh = addFresh(walk, fresh, listOf(graph, nodeOf(entry), level));
+      expanded++;
     }
-    if (first == walk.count) return true;
-    if (left == 0) return false;
-    store<u64>(entryAt(walk.entries, first), entry | EXPANDED);
-    walk.first = first + 1;
-    const fresh = freshOf(walk, listOf(graph, nodeOf(entry), level));
+    if (expanded == 0) return true;
+    walk.first = first;
     fetch(graph, walk.fresh, fresh, walk.lanes);
-    if (walk.first < walk.count) fetchList(graph, walk, level);
+    fetchLists(graph, walk, level);
     left = fresh < left ? left - fresh : 0;
     for (let at: u32 = 0; at < fresh; at += 4) {
       const four = distancesOf(graph, walk.query, usize(walk.fresh) + (usize(at) << 2), fresh - at);
@@ -207,14 +217,18 @@ function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
   }
 }
 
-/** Moves from a node to its nearest neighbour on a level while that is nearer. Returns distance * 2^32 + node. */
-export function descend(graph: Graph, query: usize, start: u32, startDistance: u32, level: u32): u64 {
-  let nearest = (u64(startDistance) << 32) | start;
+/**
+ * Moves from a node to its nearest neighbour on a level while that is nearer to the query. Returns distance * 2^32 + node. See
+ * `fetch` for `sink`.
+ */
+export function descend(graph: Graph, query: usize, near: u64, level: u32, sink: usize): u64 {
+  let nearest = near;
   let best: u64;
   do {
     best = nearest;
     const list = listOf(graph, u32(best), level);
     const count = atomic.load<u32>(list);
+    fetch(graph, list + 4, count, sink);
     for (let at: u32 = 0; at < count; at += 4) {
       const from = list + 4 + (usize(at) << 2);
       const left = count - at;
@@ -245,7 +259,7 @@ export function walkGraph(graph: Graph, walk: Walk, most: u32): u32 {
   if (entry == NO_NODE) return 0;
   let near = (u64(distance(graph, walk.query, vectorOf(graph, entry))) << 32) | entry;
   for (let level = levelOf(graph, entry); level > 0; level--)
-    near = descend(graph, walk.query, u32(near), u32(near >> 32), level);
+    near = descend(graph, walk.query, near, level, walk.lanes);
   begin(graph, walk, u32(near), u32(near >> 32));
   return continueWalk(graph, walk, most);
 }
