@@ -13,12 +13,12 @@
 import { toHex } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import { encodeActor } from '../../shared/log/actorCodec.js';
+import { actorSizeBytes, writeActor } from '../../shared/log/actorCodec.js';
 import type { Actor } from '../../shared/model/actor.js';
 import type { Receipt } from '../../shared/model/receipt.js';
 import { foldPath, foldWithoutLeaf } from './merkleNode.js';
 import { stateHash } from './stateHash.js';
-import { hashStateNode, stateRoot, type TreeWrite } from './stateTree.js';
+import { hashStateNode, type StatedRoot, stateRoot, type TreeWrite } from './stateTree.js';
 
 export interface WriteFacts {
   readonly recordId: number;
@@ -40,13 +40,16 @@ const KIND = { insert: 1, change: 2 } as const;
 const HASHES_AT = 40;
 const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
 
-/** Computes both roots from the path. Costs two hashes per sibling. */
-export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
+/**
+ * Computes both roots from the path: two hashes per sibling. One per sibling is enough if `previous` is the receipt of the event
+ * before, whose new root is the old root.
+ */
+export function makeReceipt(facts: WriteFacts, write: TreeWrite, previous?: StatedRoot): Receipt {
   const { recordId, sequence, timeMs, chainHead, graphRoot, configHash } = facts;
   const newRoot = stateRoot(write.leaves, mthWith(write.newLeaf, recordId, write));
   return {
     record_id: recordId,
-    old_root: toHex(oldRoot(recordId, write)),
+    old_root: previous?.sequence === sequence - 1 ? previous.new_root : toHex(oldRoot(recordId, write)),
     new_root: toHex(newRoot),
     proof: Buffer.from(proofBytes(facts, write).buffer).toString('base64url'),
     sequence,
@@ -65,13 +68,15 @@ function oldRoot(recordId: number, write: TreeWrite): Uint8Array {
 }
 
 function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer> {
-  const actor = facts.actor === null ? new Uint8Array(0) : encodeActor(facts.actor);
+  const { actor } = facts;
+  const actorBytes = actor === null ? 0 : actorSizeBytes(actor);
   const pathEnd = PATH_AT + write.path.length;
-  const bytes = new Uint8Array(pathEnd + actor.length);
+  const bytes = new Uint8Array(pathEnd + actorBytes);
   const view = new DataView(bytes.buffer);
-  const version = facts.actor === null ? PROOF_VERSION.withoutActor : PROOF_VERSION.withActor;
-  bytes.set([version, KIND[write.kind], write.path.length / HASH_BYTES]);
-  view.setUint16(ACTOR_LENGTH_AT, actor.length, true);
+  bytes[0] = actor === null ? PROOF_VERSION.withoutActor : PROOF_VERSION.withActor;
+  bytes[1] = KIND[write.kind];
+  bytes[2] = write.path.length / HASH_BYTES;
+  view.setUint16(ACTOR_LENGTH_AT, actorBytes, true);
   writeU64(view, 8, facts.recordId);
   writeU64(view, 16, write.leaves);
   writeU64(view, 24, facts.sequence);
@@ -83,6 +88,6 @@ function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer
     at += HASH_BYTES;
   }
   bytes.set(write.path, PATH_AT);
-  bytes.set(actor, pathEnd);
+  if (actor !== null) writeActor(actor, bytes, pathEnd);
   return bytes;
 }

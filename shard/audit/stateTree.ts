@@ -5,6 +5,7 @@
  * A past state is named by its number of leaves and the sequence of its last write.
  */
 import { DOMAIN, EMPTY_HASH } from '../../shared/hashing/hash.js';
+import type { Receipt } from '../../shared/model/receipt.js';
 import { Column } from '../kernel/column.js';
 import { type LeafChange, LeafJournal } from './leafJournal.js';
 import { nodeHasher, rootHasher } from './merkleNode.js';
@@ -39,8 +40,13 @@ export interface TreeWrite {
   readonly path: Uint8Array;
 }
 
+/** The root after the event `sequence`, as the receipt of that event states it. */
+export type StatedRoot = Pick<Receipt, 'sequence' | 'new_root'>;
+
 export class StateTree extends MerkleTree {
   readonly changes = new LeafJournal();
+  /** The root that the last receipt states: the old root of the next event's receipt. */
+  stated: StatedRoot | undefined;
   /** Sequence of the last change of each leaf, 1 to 4 bytes a leaf; none for 4,096 leaves of which none has changed. */
   readonly #changedBy = new Column(0);
   /** State root, valid while the tree has this number of leaves and changes. */

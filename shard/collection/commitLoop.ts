@@ -26,7 +26,7 @@ import { planWrite } from './planWrite.js';
 import { commitRemovals, PendingRemoval } from './removals.js';
 import { WriteHold } from './writeHold.js';
 import { mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
-import { type Receipts, resultOf } from './writeResult.js';
+import { committedResult, type Receipts, resultOf } from './writeResult.js';
 
 /** Largest number of writes that wait for their answer. Receipts of repeated writes may be slow, and are made one at a time. */
 const ANSWERING_MAX = 4_096;
@@ -250,7 +250,11 @@ export class CommitLoop {
     const answer = this.#queue.add(call, envelope, this.#isKept);
     metrics.change('vouch_writes_waiting', 1);
     this.#commitWaiting();
-    return answer.finally(() => metrics.change('vouch_writes_waiting', -1));
+    try {
+      return await answer;
+    } finally {
+      metrics.change('vouch_writes_waiting', -1);
+    }
   }
 
   get #isKept(): boolean {
@@ -318,9 +322,8 @@ export class CommitLoop {
     const { plan, planned, refused } = await this.#plan(taken);
     const receipts: Receipts = new Map();
     if (plan.events.length > 0) {
-      const singles = new Set(
-        planned.flatMap(({ answer }) => (answer.kind === 'insert' ? [answer.write.sequence] : [])),
-      );
+      const singles = new Set<number>();
+      for (const { answer } of planned) if (answer.kind === 'insert') singles.add(answer.write.sequence);
       const deadlineMs = Math.max(...planned.map(({ waiting }) => waiting.envelope.deadlineMs));
       const onDurable = startCommit(context.metrics, plan.events.length);
       await journal.commit(plan, deadlineMs, onDurable, (sequence, makeReceipt) => {
@@ -330,8 +333,13 @@ export class CommitLoop {
     await this.#ensureNoted();
     for (const { waiting, error } of refused) waiting.reject(error);
     for (const { waiting, answer } of planned) {
+      const result = committedResult(this.parts.state, answer, receipts);
+      if (result !== undefined) {
+        waiting.resolve(result);
+        continue;
+      }
       // Do not await it: the receipt of a repeated write may be slow, and the next commit does not depend on it.
-      const answering = resultOf(this.parts, answer, receipts, waiting.envelope)
+      const answering = resultOf(this.parts, answer, waiting.envelope)
         .then(waiting.resolve, (error: unknown) => waiting.reject(this.toCallerError(error)))
         .then(() => void this.#answering.delete(answering));
       this.#answering.add(answering);

@@ -12,21 +12,37 @@ import type { CollectionParts } from './logImport.js';
 /** Receipts of a commit, by sequence. */
 export type Receipts = Map<number, Results['insert']['receipt']>;
 
+type Inserted = Extract<WriteAnswer, { kind: 'insert' }>;
+
+/** Returns the result of an insert whose receipt was made in the commit; undefined for any other write. */
+export function committedResult(
+  state: CollectionState,
+  answer: WriteAnswer,
+  receipts: Receipts,
+): Results['insert'] | undefined {
+  const receipt = answer.kind === 'insert' ? receipts.get(answer.write.sequence) : undefined;
+  return answer.kind === 'insert' && receipt ? insertResult(state, answer, receipt) : undefined;
+}
+
+function insertResult(
+  { encrypted }: CollectionState,
+  { write: { recordId: id }, deduplicated }: Inserted,
+  receipt: Results['insert']['receipt'],
+): Results['insert'] {
+  const keyId = encrypted.get(id)?.keyId;
+  return { id, deduplicated, receipt, ...(keyId && { keyId }) };
+}
+
 /** Returns the result of an applied write. Throws errors of a receipt that is made again. */
 export async function resultOf(
   { journal, proofs, vault, state, erased }: CollectionParts,
   answer: WriteAnswer,
-  receipts: Receipts,
   { deadlineMs }: Envelope,
 ): Promise<Results[WriteCall['op']]> {
   switch (answer.kind) {
-    case 'insert': {
-      const { recordId, sequence } = answer.write;
+    case 'insert':
       // A repeated write may be far back: its receipt is made again from the log and the history of the tree.
-      const receipt = receipts.get(sequence) ?? (await proofs.receipt(sequence, deadlineMs));
-      const keyId = state.encrypted.get(recordId)?.keyId;
-      return { id: recordId, deduplicated: answer.deduplicated, receipt, ...(keyId && { keyId }) };
-    }
+      return insertResult(state, answer, await proofs.receipt(answer.write.sequence, deadlineMs));
     case 'encrypted': {
       const { keyId, write } = answer;
       return keyId === null ? vault.replayOf(write) : { id: write.recordId, keyId };

@@ -69,6 +69,7 @@ export class Journal {
   #applying: Promise<void> | undefined;
   /** The sequence of the newest event in the state. It is above `sequence` only while a frame is being applied. */
   #seen = 0;
+  readonly #genesisBytes: number;
   /**
    * One reading at a time, since a caller that gave up may have left one running. The slower of two readings would take for
    * damage what the other has applied.
@@ -82,6 +83,7 @@ export class Journal {
     private readonly services: JournalServices,
   ) {
     this.history = services.history ?? new LogHistory();
+    this.#genesisBytes = frameSizeBytes([genesisOf(config)]) - FRAME_OVERHEAD_BYTES;
   }
 
   /** Committed events, the genesis not counted. */
@@ -120,10 +122,6 @@ export class Journal {
   /** The most bytes that a frame takes besides its events and their prefixes. */
   get frameOverheadBytes(): number {
     return this.sequence > 0 ? FRAME_OVERHEAD_BYTES : FRAME_OVERHEAD_BYTES + this.#genesisBytes;
-  }
-
-  get #genesisBytes(): number {
-    return frameSizeBytes([genesisOf(this.config)]) - FRAME_OVERHEAD_BYTES;
   }
 
   /** Whether an append of this process may still be stored although its outcome is unknown. */

@@ -63,5 +63,7 @@ export function* writeReceipt(
   };
   // An inserted record is the last leaf.
   const leaves = isNew ? recordId : tree.leavesAfterChange(sequence);
-  return makeReceipt(facts, yield* tree.pastWrite(recordId - 1, leaves, sequence));
+  const receipt = makeReceipt(facts, yield* tree.pastWrite(recordId - 1, leaves, sequence), tree.stated);
+  tree.stated = { sequence, new_root: receipt.new_root };
+  return receipt;
 }

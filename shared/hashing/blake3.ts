@@ -27,7 +27,7 @@ export class Blake3 {
   readonly #exports: Exports;
   readonly #digestAt: number;
   readonly #long = new LongHash();
-  /** Made again when the memory has grown. */
+  /** Made again when the memory has grown, which leaves it without bytes. To compare buffers would cost as much as a short hash. */
   #memory = new Uint8Array();
   #digest = new Uint8Array();
 
@@ -51,10 +51,10 @@ export class Blake3 {
       return;
     }
     const messageAt = this.#exports.__wbindgen_malloc(length);
-    if (this.#memory.buffer !== this.#exports.memory.buffer) this.#look();
+    if (this.#memory.length === 0) this.#look();
     this.#memory.set(message, messageAt);
     this.#exports.hash(messageAt, length, this.#digestAt, HASH_BYTES);
-    if (this.#memory.buffer !== this.#exports.memory.buffer) this.#look();
+    if (this.#memory.length === 0) this.#look();
     target.set(this.#digest, at);
   }
 

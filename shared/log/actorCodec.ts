@@ -19,17 +19,26 @@ export const actorSizeBytes = ({ keyId, onBehalfOf, requestId }: Actor): number 
 
 /** Throws RangeError for an actor that cannot be written. */
 export function encodeActor(actor: Actor): Uint8Array {
-  const { keyId, onBehalfOf, requestId } = actor;
+  const bytes = new Uint8Array(actorSizeBytes(actor));
+  writeActor(actor, bytes, 0);
+  return bytes;
+}
+
+/** Writes the bytes of an actor to `target` from `at` on. Throws RangeError for an actor that cannot be written. */
+export function writeActor({ keyId, onBehalfOf, requestId }: Actor, target: Uint8Array, at: number): void {
   assertText(keyId, ACTOR_KEY_ID_MAX, 'key id');
   if (onBehalfOf !== null) assertText(onBehalfOf, ACTOR_TEXT_MAX, 'on-behalf-of');
   if (requestId !== null) assertText(requestId, ACTOR_TEXT_MAX, 'request id');
-  const bytes = Buffer.alloc(actorSizeBytes(actor));
-  let at = bytes.writeUInt8(keyId.length);
-  at += bytes.write(keyId, at, 'latin1');
-  at = bytes.writeUInt8(onBehalfOf?.length ?? 0, at);
-  at += bytes.write(onBehalfOf ?? '', at, 'latin1');
-  bytes.write(requestId ?? '', at, 'latin1');
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  target[at] = keyId.length;
+  const namedAt = writeText(keyId, target, at + 1);
+  target[namedAt] = onBehalfOf?.length ?? 0;
+  writeText(requestId ?? '', target, writeText(onBehalfOf ?? '', target, namedAt + 1));
+}
+
+/** Writes ASCII, and returns its end. A Buffer would cost more for so short a text. */
+function writeText(text: string, target: Uint8Array, at: number): number {
+  for (let i = 0; i < text.length; i++) target[at + i] = text.charCodeAt(i);
+  return at + text.length;
 }
 
 /** The actor in `bytes`. Throws Malformed, with offsets from `offset` on. */

@@ -52,14 +52,20 @@ export class ChainWalk {
   readonly chainHead: Uint8Array;
   /** Room for the hashed message: domain, head, event hash, actor. */
   readonly #room = new Uint8Array(LINK_BYTES + ACTOR_BYTES_MAX);
-  /** The hashed message, which ends with the present actor. */
+  /** The hashed message, which ends with the actor of the last linked event. */
   #message = this.#room.subarray(0, LINK_BYTES);
+  /** The actor in the message, as its bytes. */
+  #linked: Uint8Array | null = null;
+  /** The actor of the next events, as its bytes. */
+  #actor: Uint8Array | null = null;
   #nextSequence: number;
   #lastTimeMs: number;
   /** Number of hashed events. */
   #events = 0;
   /** Offsets in the frame of the messages that wait to be hashed. */
   readonly #starts = new Uint32Array(TOGETHER);
+  /** The actors of these events. */
+  readonly #actors: (Uint8Array | null)[] = [];
   #waiting = 0;
   /** Size of each of these messages. */
   #sizeBytes = 0;
@@ -79,13 +85,9 @@ export class ChainWalk {
     this.#lastTimeMs = before.lastTimeMs;
   }
 
-  /** Sets the actor of the next events, as its bytes; null: they are of version 1. */
+  /** Sets the actor of the next events, as its bytes, which must not change; null: they are of version 1. */
   setActor(actorBytes: Uint8Array | null): void {
-    this.finish();
-    const bytes = actorBytes ?? NO_ACTOR;
-    this.#room[0] = actorBytes === null ? DOMAIN.chain : DOMAIN.actorChain;
-    this.#room.set(bytes, LINK_BYTES);
-    this.#message = this.#room.subarray(0, LINK_BYTES + bytes.length);
+    this.#actor = actorBytes;
   }
 
   /**
@@ -101,6 +103,7 @@ export class ChainWalk {
     const sizeBytes = end - from + 1;
     if (sizeBytes !== this.#sizeBytes) this.finish();
     this.#sizeBytes = sizeBytes;
+    this.#actors[this.#waiting] = this.#actor;
     this.#starts[this.#waiting++] = from - 1;
     if (this.#waiting === TOGETHER || sizeBytes > TOGETHER_BYTES_MAX) this.finish();
     this.#nextSequence++;
@@ -118,16 +121,25 @@ export class ChainWalk {
         const start = this.#starts[i]!;
         hashInto(frame.subarray(start, start + this.#sizeBytes), target, (first + i) * HASH_BYTES);
       }
+    for (let i = 0; i < this.#waiting; i++) this.#link((first + i) * HASH_BYTES, this.#actors[i] ?? null);
     this.#events += this.#waiting;
     this.#waiting = 0;
-    for (let event = first; event < this.#events; event++) this.#link(event * HASH_BYTES);
   }
 
   /** Links the event whose hash is at `at`. */
-  #link(at: number): void {
+  #link(at: number, actor: Uint8Array | null): void {
+    if (actor !== this.#linked) this.#writeActor(actor);
     this.#room.set(this.eventHashes.subarray(at, at + HASH_BYTES), EVENT_HASH_AT);
     hashInto(this.#message, this.#room, HEAD_AT);
     this.chainHeads.set(this.chainHead, at);
+  }
+
+  #writeActor(actor: Uint8Array | null): void {
+    const bytes = actor ?? NO_ACTOR;
+    this.#room[0] = actor === null ? DOMAIN.chain : DOMAIN.actorChain;
+    this.#room.set(bytes, LINK_BYTES);
+    this.#message = this.#room.subarray(0, LINK_BYTES + bytes.length);
+    this.#linked = actor;
   }
 
   /** The end of the log with the frame of `frameBytes`. */

@@ -67,8 +67,8 @@ export class History {
     for (const [index, event] of frame.events.entries()) if (isOfRecord(event)) this.#apply(event, frame, index);
   }
 
-  /** Receipt of a write of any age. */
-  receiptOf({ frame, index, recordId, leaves }: Omit<Write, 'receipt' | 'record'>): Receipt {
+  /** Receipt of a write of any age. `previous`: the receipt of the write before. */
+  receiptOf({ frame, index, recordId, leaves }: Omit<Write, 'receipt' | 'record'>, previous?: Receipt): Receipt {
     const { sequence, timeMs, actor } = frame.events[index]!;
     const facts = {
       recordId,
@@ -81,7 +81,7 @@ export class History {
       graphRoot: EMPTY_HASH,
       configHash: this.configHash,
     };
-    return makeReceipt(facts, atOnce(this.tree.pastWrite(recordId - 1, leaves, sequence)));
+    return makeReceipt(facts, atOnce(this.tree.pastWrite(recordId - 1, leaves, sequence)), previous);
   }
 
   /** Touches a record at most once per frame, which keeps the plan simple. */
@@ -143,7 +143,7 @@ export class History {
     if (event.type === 'insert') this.tree.append(leaf);
     else this.tree.change(recordId - 1, leaf, sequence);
     const place = { frame, index, recordId, leaves: this.tree.size };
-    this.writes.push({ ...place, record, receipt: this.receiptOf(place) });
+    this.writes.push({ ...place, record, receipt: this.receiptOf(place, this.writes.at(-1)?.receipt) });
   }
 
   #recordAfter(event: RecordEvent): LeafRecord | 'deleted' {
