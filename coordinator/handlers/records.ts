@@ -23,7 +23,6 @@ import {
   type BatchUpsertResponse,
   type DeleteRecordsResponse,
   type DeleteResponse,
-  type InsertResponse,
   type MetadataQuery,
   type MetadataResponse,
   type PatchRecordsResponse,
@@ -33,11 +32,11 @@ import {
 import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { JsonWriter } from '../http/jsonWriter.js';
 import { isMergePatch } from '../http/mediaTypes.js';
-import { json, type Reply } from '../http/reply.js';
+import { json, jsonText, type Reply } from '../http/reply.js';
 import { queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
-import { unixSeconds, utf8Text, writeVector } from './recordJson.js';
+import { receiptJson, unixSeconds, utf8Text, writeVector } from './recordJson.js';
 
 const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
 const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
@@ -56,8 +55,9 @@ export const RECORD_ROUTES: readonly Route[] = [
       assertFits(collection, request.body, '$.values');
       const life = { ...expiry, ...lifeOf(collection) };
       const call = { op: 'insert', vector, tag, requestId, metadata, text, ...life, ...(keyId && { keyId }) } as const;
-      const { id, deduplicated, receipt, keyId: key_id } = await request.call(collection, call);
-      return json<InsertResponse>({ id, deduplicated, receipt, ...(key_id && { key_id }) });
+      const { id, deduplicated, receipt, keyId: key } = await request.call(collection, call);
+      const start = `{"id":${id},"deduplicated":${deduplicated},"receipt":${receiptJson(receipt)}`;
+      return jsonText(key === undefined ? `${start}}` : `${start},"key_id":"${key}"}`);
     },
   }),
   writeRoute('POST /v1/vectors/batch-insert', {
