@@ -81,14 +81,24 @@ describe('npm start', () => {
     });
   const savedKey = (): string => readFileSync(join(dataDir, 'keys', 'default.key'), 'utf8').trim();
 
-  /** Line of a start that fails and leaves no folder. */
+  const foldersOfData = (): string[] =>
+    existsSync(dataDir)
+      ? readdirSync(dataDir, { recursive: true })
+          .map((path) => join(dataDir, String(path)))
+          .filter((path) => statSync(path).isDirectory())
+          .sort()
+      : [];
+
+  /** Line of a start that fails, makes no folder and deletes none. */
   const refusal = async (mode: Mode, env = {}): Promise<string> => {
     const hadData = existsSync(dataDir);
+    const folders = foldersOfData();
     const process = run(mode, env);
     const { code } = await process.waitForEnd();
     expect(code, process.output).to.be.greaterThan(0);
     expect(process.lines).to.have.length(1);
     expect(existsSync(dataDir), 'the data folder').to.equal(hadData);
+    expect(foldersOfData()).to.deep.equal(folders);
     return process.lines[0]!;
   };
 

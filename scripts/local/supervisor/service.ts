@@ -50,7 +50,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
   );
   const { dataDir } = service.config;
   // An unreadable path is reported by the start itself.
-  const made = await firstMissing(dataDir).catch(() => dataDir);
+  const made = await firstMissing(dataDir).catch(() => undefined);
   try {
     const up = await service.start(interrupted.signal);
     await welcome(up, service.config);
@@ -62,7 +62,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
     say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : (fileMessage(error) ?? messageOf(error)));
     await service.stop();
     // An error is ignored, since the data folder itself may have failed.
-    await deleteEmptyTree(made).catch(() => {});
+    if (made !== undefined) await deleteUnused(made).catch(() => {});
     process.exit(1);
   }
 }
@@ -80,10 +80,16 @@ async function stopAndExit(service: Service): Promise<void> {
   }
 }
 
-/** Returns the uppermost folder of the path that is missing, or the path itself. */
-async function firstMissing(path: string): Promise<string> {
-  const above = dirname(path);
-  return above === path || (await isThere(above)) ? path : firstMissing(above);
+/** Returns the uppermost folder of the path that is missing; undefined if none is. */
+async function firstMissing(path: string): Promise<string | undefined> {
+  if (await isThere(path)) return undefined;
+  return (await firstMissing(dirname(path))) ?? path;
+}
+
+/** Deletes the folder with those in it, unless one has a file: another start has then begun there. */
+async function deleteUnused(path: string): Promise<void> {
+  const entries = (await ifThere(readdir(path, { recursive: true, withFileTypes: true }))) ?? [];
+  if (entries.every((entry) => entry.isDirectory())) await deleteEmptyTree(path);
 }
 
 /** Deletes the folder if it is empty, after the empty folders in it. */
