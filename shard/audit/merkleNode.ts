@@ -55,7 +55,7 @@ export function foldPath(
   path: Uint8Array,
   hashNode: HashNode,
 ): Uint8Array {
-  children.set(leaf);
+  children.set(leaf, HASH_BYTES);
   let position = index;
   let last = leaves - 1;
   for (let at = 0; at < path.length; at += HASH_BYTES) {
@@ -64,15 +64,15 @@ export function foldPath(
       position /= 2;
       last /= 2;
     }
-    if (position % 2 === 1) joinLeft(path, at, hashNode);
-    else {
+    if (position % 2 === 0) {
+      copyHash(children, HASH_BYTES, 0);
       copyHash(path, at, HASH_BYTES);
-      hashNode(children, children);
-    }
+    } else copyHash(path, at, 0);
+    hashNode(children, children, HASH_BYTES);
     position = Math.floor(position / 2);
     last = Math.floor(last / 2);
   }
-  return children.slice(0, HASH_BYTES);
+  return children.slice(HASH_BYTES);
 }
 
 /**
@@ -81,21 +81,17 @@ export function foldPath(
  */
 export function foldWithoutLeaf(path: Uint8Array, hashNode: HashNode): Uint8Array {
   if (path.length === 0) return EMPTY_HASH;
-  copyHash(path, 0, 0);
-  for (let at = HASH_BYTES; at < path.length; at += HASH_BYTES) joinLeft(path, at, hashNode);
-  return children.slice(0, HASH_BYTES);
+  copyHash(path, 0, HASH_BYTES);
+  for (let at = HASH_BYTES; at < path.length; at += HASH_BYTES) {
+    copyHash(path, at, 0);
+    hashNode(children, children, HASH_BYTES);
+  }
+  return children.slice(HASH_BYTES);
 }
 
-/** Replaces the first child by the node over the sibling at `at` and that child. */
-function joinLeft(path: Uint8Array, at: number, hashNode: HashNode): void {
-  children.copyWithin(HASH_BYTES, 0, HASH_BYTES);
-  copyHash(path, at, 0);
-  hashNode(children, children);
-}
-
-/** Copies a hash of the path to the children. A view of it would take longer, and be garbage. */
-function copyHash(path: Uint8Array, at: number, to: number): void {
-  for (let i = 0; i < HASH_BYTES; i++) children[to + i] = path[at + i]!;
+/** Copies a hash to the children. A view of it would take longer, and be garbage. */
+function copyHash(from: Uint8Array, at: number, to: number): void {
+  for (let i = 0; i < HASH_BYTES; i++) children[to + i] = from[at + i]!;
 }
 
 /** Whether all bytes are 0. The first byte nearly always decides. */

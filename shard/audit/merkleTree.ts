@@ -141,7 +141,14 @@ export class MerkleTree {
 
   /** Returns the siblings from the leaf to the root, 32 bytes each, bottom first. */
   path(index: number, size = this.size): Uint8Array {
-    return atOnce(this.pastPath(index, { size }));
+    this.#assertHolds(size - 1, this.size);
+    this.#assertHolds(index, size);
+    this.#hashChanged();
+    const siblings = siblingsOf(index, size);
+    const path = new Uint8Array((siblings.length / 2) * HASH_BYTES);
+    for (let i = 0, at = path.length - HASH_BYTES; i < siblings.length; i += 2, at -= HASH_BYTES)
+      path.set(this.#subtree(siblings[i]!, siblings[i + 1]!), at);
+    return path;
   }
 
   /**
@@ -166,6 +173,7 @@ export class MerkleTree {
 
   /** Computes the path of a leaf in a past tree, at an equal cost. */
   *pastPath(index: number, { size, overrides }: PastTree): Generator<undefined, Uint8Array> {
+    if (overrides === undefined) return this.path(index, size);
     this.#assertHolds(size - 1, this.size);
     this.#assertHolds(index, size);
     yield* this.#begin(overrides);

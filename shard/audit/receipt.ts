@@ -13,7 +13,7 @@
 import { toHex } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import { actorSizeBytes, writeActor } from '../../shared/log/actorCodec.js';
+import { ACTOR_BYTES_MAX, actorSizeBytes, writeActor } from '../../shared/log/actorCodec.js';
 import type { Actor } from '../../shared/model/actor.js';
 import type { Receipt } from '../../shared/model/receipt.js';
 import { foldPath, foldWithoutLeaf } from './merkleNode.js';
@@ -39,6 +39,8 @@ const ACTOR_LENGTH_AT = 4;
 const KIND = { insert: 1, change: 2 } as const;
 const HASHES_AT = 40;
 const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
+/** A tree has fewer than 2^32 leaves. */
+const PATH_HASHES_MAX = 32;
 
 /**
  * Computes both roots from the path: two hashes per sibling. One per sibling is enough if `previous` is the receipt of the event
@@ -51,7 +53,7 @@ export function makeReceipt(facts: WriteFacts, write: TreeWrite, previous?: Stat
     record_id: recordId,
     old_root: previous?.sequence === sequence - 1 ? previous.new_root : toHex(oldRoot(recordId, write)),
     new_root: toHex(newRoot),
-    proof: Buffer.from(proofBytes(facts, write).buffer).toString('base64url'),
+    proof: proofText(facts, write),
     sequence,
     timestamp: Math.floor(timeMs / 1000),
     state_hash: toHex(stateHash({ configHash, stateRoot: newRoot, graphRoot, chainHead, sequence, timeMs })),
@@ -67,12 +69,14 @@ function oldRoot(recordId: number, write: TreeWrite): Uint8Array {
     : stateRoot(write.leaves, mthWith(write.oldLeaf, recordId, write));
 }
 
-function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer> {
+/** Room for the longest proof, which memory of its own would make garbage for each receipt. */
+const bytes = Buffer.alloc(PATH_AT + PATH_HASHES_MAX * HASH_BYTES + ACTOR_BYTES_MAX);
+const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+function proofText(facts: WriteFacts, write: TreeWrite): string {
   const { actor } = facts;
   const actorBytes = actor === null ? 0 : actorSizeBytes(actor);
   const pathEnd = PATH_AT + write.path.length;
-  const bytes = new Uint8Array(pathEnd + actorBytes);
-  const view = new DataView(bytes.buffer);
   bytes[0] = actor === null ? PROOF_VERSION.withoutActor : PROOF_VERSION.withActor;
   bytes[1] = KIND[write.kind];
   bytes[2] = write.path.length / HASH_BYTES;
@@ -89,5 +93,5 @@ function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer
   }
   bytes.set(write.path, PATH_AT);
   if (actor !== null) writeActor(actor, bytes, pathEnd);
-  return bytes;
+  return bytes.toString('base64url', 0, pathEnd + actorBytes);
 }

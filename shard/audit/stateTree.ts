@@ -120,15 +120,15 @@ export class StateTree extends MerkleTree {
     const change = this.changes.changeOf(sequence);
     if (change === undefined ? index !== leaves - 1 : index !== change.index || leaves !== change.leaves)
       throw new RangeError(`write ${sequence} did not touch leaf ${index} of ${leaves}`);
+    const kind = change === undefined ? 'insert' : 'change';
+    const write = { kind, leaves, oldLeaf: change?.oldLeaf ?? EMPTY_HASH } as const;
+    // No later write has changed a leaf.
+    if (this.changes.firstSince(sequence + 1) === this.changes.length)
+      return { ...write, newLeaf: this.leaf(index), path: this.path(index, leaves) };
     const past = this.pastTree(leaves, sequence);
     const path = yield* this.pastPath(index, past);
-    return {
-      kind: change === undefined ? 'insert' : 'change',
-      leaves,
-      oldLeaf: change?.oldLeaf ?? EMPTY_HASH.slice(),
-      newLeaf: past.overrides.isAny(index, index + 1) ? past.overrides.leaf(index).slice() : this.leaf(index),
-      path,
-    };
+    const newLeaf = past.overrides.isAny(index, index + 1) ? past.overrides.leaf(index).slice() : this.leaf(index);
+    return { ...write, newLeaf, path };
   }
 
   /** Returns the tree after the write `sequence`, when it had `size` leaves. Reading it costs a look at each later change. */
