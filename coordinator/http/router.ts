@@ -1,5 +1,5 @@
 /** Finds the route of a method and a path. A path is matched segment by segment; `{name}` matches any one segment. */
-import { nearest } from '../../config/nearest.js';
+import { nearestOf, plain } from '../../config/nearest.js';
 import type { Method } from '../contract/openapi.js';
 
 export interface Routable {
@@ -19,18 +19,34 @@ interface Node<R> {
   readonly methods: Map<string, R>;
 }
 
+/** A longer path is near to none. */
+const COMPARED_CHARS = 256;
 /** A word that callers may try where the paths of this API have `namespaces`. */
 const OTHER_WORD = /\bcollections?\b/;
 
-/** Returns both paths without the segments that are parameters in the known one: any text is right there. */
-function withoutParameters(path: string, known: string): readonly [string, string] {
-  const segments = known.split('/');
-  const fixed = (text: string): string =>
-    text
+/** A path of the routes, as misspelt paths are compared with it: without the parameters, for which any text is right. */
+interface KnownPath {
+  readonly path: string;
+  /** The places of its parameters. */
+  readonly parameters: string;
+  readonly known: string;
+}
+
+/** The segments of a path that are not at places of parameters. */
+const withoutParameters = (path: string, parameters: string): string =>
+  plain(
+    path
       .split('/')
-      .filter((_, i) => segments[i]?.startsWith('{') !== true)
-      .join('/');
-  return [fixed(path), fixed(known)];
+      .filter((_, i) => parameters[i] !== '1')
+      .join('/'),
+  );
+
+function knownPath(path: string): KnownPath {
+  const parameters = path
+    .split('/')
+    .map((segment) => (segment.startsWith('{') ? '1' : '0'))
+    .join('');
+  return { path, parameters, known: withoutParameters(path, parameters) };
 }
 
 const NONE = { kind: 'none' } as const;
@@ -43,10 +59,10 @@ export class Router<R extends Routable> {
   readonly #root = newNode<R>();
   /** Paths without parameters, found by one look-up. */
   readonly #fixed = new Map<string, Node<R>>();
-  readonly #paths: readonly string[];
+  readonly #paths: readonly KnownPath[];
 
   constructor(routes: readonly R[]) {
-    this.#paths = [...new Set(routes.map(({ path }) => path))];
+    this.#paths = [...new Set(routes.map(({ path }) => path))].map(knownPath);
     for (const route of routes) {
       const node = this.#grow(route.path);
       if (node.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
@@ -68,9 +84,22 @@ export class Router<R extends Routable> {
 
   /** The path that a caller of an unknown path probably meant, with the names of its parameters. Undefined if no path is near. */
   nearestTo(path: string): string | undefined {
-    const found = nearest(path, this.#paths, withoutParameters);
-    if (found !== undefined || !OTHER_WORD.test(path)) return found;
-    return nearest(path.replace(OTHER_WORD, 'namespaces'), this.#paths, withoutParameters);
+    if (path.length > COMPARED_CHARS) return undefined;
+    const found = this.#nearest(path);
+    return found === undefined && OTHER_WORD.test(path) ? this.#nearest(path.replace(OTHER_WORD, 'namespaces')) : found;
+  }
+
+  #nearest(path: string): string | undefined {
+    const asked = new Map<string, string>();
+    const names = this.#paths.map(({ path: name, parameters, known }) => {
+      let text = asked.get(parameters);
+      if (text === undefined) {
+        text = withoutParameters(path, parameters);
+        asked.set(parameters, text);
+      }
+      return { name, asked: text, known };
+    });
+    return nearestOf(names);
   }
 
   #walk(path: string, parameters: string[]): Node<R> | undefined {
