@@ -75,7 +75,7 @@ export async function runRequest(
     }
     case 'revoke': {
       if ((await revokeKey(await store.keys(), request.id)) === undefined)
-        throw new Error(`no key has the id ${request.id}`);
+        throw new Error(`no key has the id ${request.id}; ${commandText('keys', 'list')} shows the ids`);
       say('done', 'key', `${request.id} is revoked`);
       return;
     }

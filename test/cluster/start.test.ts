@@ -183,7 +183,7 @@ describe('npm start', () => {
         await eventually('the key is dead', async () => (await call(key, 'GET', '/v1/namespaces')).status === 401);
         const again = await keys(mode, 'revoke', id);
         expect(await again.ended).to.deep.equal({ code: 1, signal: null });
-        expect(again.output).to.include(`no key has the id ${id}`);
+        expect(again.output).to.include(`no key has the id ${id}; npm run keys -- list shows the ids`);
       });
 
       it('reports in one line that its folder is in use, or belongs to the other mode', async () => {
