@@ -33,7 +33,7 @@ describe('the data folder', () => {
     await chmod(at('logs'), 0o750);
     const elsewhere = await mkdtemp(join(tmpdir(), 'vouch-elsewhere-'));
     await chmod(elsewhere, 0o755);
-    await symlink(elsewhere, at('link'));
+    await symlink(elsewhere, at('names'));
     await writeFile(at('signing.key'), 'x');
     await chmod(at('signing.key'), 0o644);
     expect(await closeDataFolder(folder)).to.equal(
@@ -43,6 +43,20 @@ describe('the data folder', () => {
     expect(await modeOf(at('signing.key'))).to.equal(0o644);
     expect(await modeOf(elsewhere)).to.equal(0o755);
     await rm(elsewhere, { recursive: true });
+  });
+
+  it('stays open with its other folders if it holds something else', async () => {
+    for (const name of ['photos', 'logs']) {
+      await mkdir(at(name));
+      await chmod(at(name), 0o755);
+    }
+    await chmod(folder, 0o755);
+    expect(await closeDataFolder(folder)).to.equal(
+      `the data folder ${folder} stays open to other users of this machine (mode 0755), because it holds other files (photos); set VOUCH_DATA_DIR to a folder of its own`,
+    );
+    expect(await modeOf(folder)).to.equal(0o755);
+    expect(await modeOf(at('photos'))).to.equal(0o755);
+    expect(await modeOf(at('logs'))).to.equal(0o700);
   });
 
   it('is refused, and stays as it is, if all users share it', async () => {
