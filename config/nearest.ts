@@ -41,8 +41,8 @@ export function nearestOf(names: readonly ComparedName[]): string | undefined {
 const ROWS = Array.from({ length: 3 }, () => new Uint8Array(2 * COMPARED_CHARS));
 
 /**
- * The distance of optimal string alignment: https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance. Returns `most` + 1 if it is
- * greater than `most`. `a` and `b` have at most 2 * COMPARED_CHARS - 1 letters.
+ * Returns the distance of optimal string alignment, or `most` + 1 if it is greater than `most`. Each name has at most
+ * 2 * COMPARED_CHARS - 1 letters. See https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance.
  */
 function slipsBetween(a: string, b: string, most: number): number {
   const tooMany = most + 1;
