@@ -13,24 +13,25 @@ const WITH_BODY = ['POST', 'PUT', 'PATCH'];
 
 type Modules = Pick<typeof process, 'getBuiltinModule'>;
 
-/** Requests of one protocol, over shared connections. An idle connection does not keep the process running. */
-interface Door {
+/** How requests of one protocol are sent, over shared connections. An idle connection does not keep the process running. */
+interface Connections {
   readonly request: (options: RequestOptions, answered: (answer: IncomingMessage) => void) => ClientRequest;
   readonly agent: Agent;
   /** The event of a socket that is ready. */
   readonly connected: 'connect' | 'secureConnect';
 }
 
-const doors = new Map<string, Door>();
+/** The connections of each protocol in use. */
+const connections = new Map<string, Connections>();
 
 /** The requests to the service at an address. Undefined where `fetch` is the better choice. */
 export function nodeTransport(address: string, maxBytes = ANSWER_BYTES_MAX): Transport | undefined {
   const node = modulesOfNode();
   if (node === undefined) return undefined;
   const { protocol, hostname, host, port, origin } = new URL(address);
-  const door = doors.get(protocol) ?? openDoor(node, protocol);
+  const { agent, request: begin, connected } = connections.get(protocol) ?? connectionsOf(node, protocol);
   const target = {
-    agent: door.agent,
+    agent,
     // An IPv6 address without its brackets.
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? null : port,
@@ -45,7 +46,7 @@ export function nodeTransport(address: string, maxBytes = ANSWER_BYTES_MAX): Tra
         isAnswered = true;
         resolve(answer);
       };
-      const sent = door.request(options, (answer) => readWhole(answer, maxBytes, done, fail));
+      const sent = begin(options, (answer) => readWhole(answer, maxBytes, done, fail));
       const fail = (error: unknown): void => {
         reject(error);
         sent.destroy();
@@ -54,7 +55,7 @@ export function nodeTransport(address: string, maxBytes = ANSWER_BYTES_MAX): Tra
       sent.on('error', fail);
       sent.on('timeout', () => fail(new Error(`nothing came within ${SILENCE_MS} ms`)));
       sent.on('close', () => isAnswered || reject(new Error('the connection closed before the end of the answer')));
-      if (!sent.reusedSocket) boundConnecting(sent, door.connected, fail);
+      if (!sent.reusedSocket) boundConnecting(sent, connected, fail);
       sent.end(body);
     });
 }
@@ -70,13 +71,13 @@ function modulesOfNode(): Modules | undefined {
   return process.env.NEXT_RUNTIME === undefined ? process : undefined;
 }
 
-function openDoor(node: Modules, protocol: string): Door {
+function connectionsOf(node: Modules, protocol: string): Connections {
   const isSecure = protocol === 'https:';
   const { Agent, request } = node.getBuiltinModule(isSecure ? 'node:https' : 'node:http');
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-  const door: Door = { request, agent, connected: isSecure ? 'secureConnect' : 'connect' };
-  doors.set(protocol, door);
-  return door;
+  const made: Connections = { request, agent, connected: isSecure ? 'secureConnect' : 'connect' };
+  connections.set(protocol, made);
+  return made;
 }
 
 /** A list of names and values, which Node does not copy. */
@@ -88,7 +89,7 @@ function headersOf({ method, headers, body }: Request, host: string): string[] {
   return list;
 }
 
-function boundConnecting(sent: ClientRequest, connected: Door['connected'], fail: (error: Error) => void): void {
+function boundConnecting(sent: ClientRequest, connected: Connections['connected'], fail: (error: Error) => void): void {
   const late = setTimeout(() => fail(new Error(`no connection within ${CONNECT_MS} ms`)), CONNECT_MS);
   const stop = (): void => clearTimeout(late);
   sent.once('socket', (socket) => (socket.connecting ? socket.once(connected, stop) : stop()));

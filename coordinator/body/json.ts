@@ -9,7 +9,7 @@ import { assertKept, type JsonText } from './keptJson.js';
 
 const BACKSLASH = 0x5c;
 
-/** The strings of JSON that is in strings, about: each has two escaped quotes. */
+/** About how many strings the JSON within strings has: each has two escaped quotes. */
 export function escapedPieces(json: Buffer): number {
   const first = json.indexOf(BACKSLASH);
   if (first < 0) return 0;

@@ -20,14 +20,14 @@ interface Node<R> {
 }
 
 /** A longer path is near to none. */
-const COMPARED_CHARS = 256;
+const PATH_CHARS_MAX = 256;
 /** A word that callers may try where the paths of this API have `namespaces`. */
 const OTHER_WORD = /\bcollections?\b/;
 
 /** A path of the routes, as misspelt paths are compared with it: without the parameters, for which any text is right. */
 interface KnownPath {
   readonly path: string;
-  /** The places of its parameters. */
+  /** A digit for each segment: 1 for a parameter, otherwise 0. */
   readonly parameters: string;
   readonly known: string;
 }
@@ -84,7 +84,7 @@ export class Router<R extends Routable> {
 
   /** The path that a caller of an unknown path probably meant, with the names of its parameters. Undefined if no path is near. */
   nearestTo(path: string): string | undefined {
-    if (path.length > COMPARED_CHARS) return undefined;
+    if (path.length > PATH_CHARS_MAX) return undefined;
     const found = this.#nearest(path);
     return found === undefined && OTHER_WORD.test(path) ? this.#nearest(path.replace(OTHER_WORD, 'namespaces')) : found;
   }

@@ -20,8 +20,9 @@ export function committedResult(
   answer: WriteAnswer,
   receipts: Receipts,
 ): Results['insert'] | undefined {
-  const receipt = answer.kind === 'insert' ? receipts.get(answer.write.sequence) : undefined;
-  return answer.kind === 'insert' && receipt ? insertResult(state, answer, receipt) : undefined;
+  if (answer.kind !== 'insert') return undefined;
+  const receipt = receipts.get(answer.write.sequence);
+  return receipt && insertResult(state, answer, receipt);
 }
 
 function insertResult(

@@ -3,7 +3,7 @@
  * too, since one may be moved elsewhere. Key files keep their modes: a key that others can read is refused when it is read. A
  * folder that also holds something else, such as `/srv`, stays as it is, since others may use it.
  */
-import type { Stats } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { closeToOthers, codeOf, OTHERS_MODE, STRANGERS_MODE } from './durable.js';
@@ -13,13 +13,9 @@ const STICKY = 0o1000;
 /** The group of root. Containers put every user in it, so their volumes give this group access. */
 const ROOT_GROUP = 0;
 
-/** The folders that services make in a data folder. */
-const OWN_FOLDERS: readonly string[] = [
-  ...['cluster', 'collections', 'indexes', 'keys', 'logs', 'names', 'nats', 'registry'],
-  ...['service-log', 'snapshots', 'vault'],
-];
-/** Files that they make, and the folder that some file systems begin with. */
-const OTHER_OWN = /^(?:lock|lock\..+|runtime\.json|.+\.key|.+\.note|\..+\.tmp|lost\+found)$/;
+/** Names that services make in a data folder, and the folder that some file systems begin with. */
+const OWN =
+  /^(?:cluster|collections|indexes|keys|logs|names|nats|registry|service-log|snapshots|vault|lock|runtime\.json|.+\.key|.+\.note|\..+\.tmp|lost\+found)$/;
 
 const shown = (mode: number): string => `0${mode.toString(8)}`;
 
@@ -35,12 +31,12 @@ export async function closeDataFolder(dataDir: string): Promise<string | undefin
       `the data folder ${dataDir} is shared by all users of this machine (mode ${shown(mode)}); set VOUCH_DATA_DIR to a folder of its own`,
     );
   try {
-    const others = (await readdir(folder)).filter((name) => !OWN_FOLDERS.includes(name) && !OTHER_OWN.test(name));
-    const isOurs = others.length === 0;
-    const was = isVolume(found) || !isOurs ? undefined : await closeToOthers(folder);
-    const closed = await closeFoldersIn(folder);
-    if (!isOurs && (mode & STRANGERS_MODE) !== 0)
-      return `the data folder ${dataDir} stays open to other users of this machine (mode ${shown(mode)}), because it holds other files (${others[0]}); set VOUCH_DATA_DIR to a folder of its own`;
+    const entries = await readdir(folder, { withFileTypes: true });
+    const other = entries.find(({ name }) => !OWN.test(name));
+    const was = isVolume(found) || other !== undefined ? undefined : await closeToOthers(folder);
+    const closed = await closeFoldersOf(entries, folder);
+    if (other !== undefined && (mode & STRANGERS_MODE) !== 0)
+      return `the data folder ${dataDir} stays open to other users of this machine (mode ${shown(mode)}), because it holds other files (${other.name}); set VOUCH_DATA_DIR to a folder of its own`;
     if (was !== undefined)
       return `the data folder ${dataDir} was open to other users of this machine (mode ${shown(was)}); it is closed now (mode 0700)`;
     return closed.length === 0
@@ -57,14 +53,11 @@ const isVolume = ({ uid, gid, mode }: Stats): boolean =>
   uid !== process.getuid?.() && gid === ROOT_GROUP && (mode & STRANGERS_MODE) === 0;
 
 /** Closes Vouch's folders in the data folder. Returns the names and old modes of those that were open. */
-async function closeFoldersIn(folder: string): Promise<string[]> {
+async function closeFoldersOf(entries: readonly Dirent[], folder: string): Promise<string[]> {
   const closed: string[] = [];
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const was =
-      entry.isDirectory() && OWN_FOLDERS.includes(entry.name)
-        ? await closeToOthers(join(folder, entry.name))
-        : undefined;
-    if (was !== undefined) closed.push(`${entry.name} ${shown(was)}`);
+  for (const { name } of entries.filter((entry) => entry.isDirectory() && OWN.test(entry.name))) {
+    const was = await closeToOthers(join(folder, name));
+    if (was !== undefined) closed.push(`${name} ${shown(was)}`);
   }
   return closed;
 }

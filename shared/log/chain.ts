@@ -38,7 +38,7 @@ export function nextChainHead(headBefore: Uint8Array, hashOfEvent: Uint8Array, a
 
 const NO_ACTOR = new Uint8Array(0);
 
-const domainOf = (actor: Actor | null): number => (actor === null ? DOMAIN.chain : DOMAIN.actorChain);
+const domainOf = (actor: Actor | Uint8Array | null): number => (actor === null ? DOMAIN.chain : DOMAIN.actorChain);
 
 /**
  * A walk along the chain over the events of one frame, for writing and for reading. It makes no object for each event: a
@@ -136,7 +136,7 @@ export class ChainWalk {
 
   #writeActor(actor: Uint8Array | null): void {
     const bytes = actor ?? NO_ACTOR;
-    this.#room[0] = actor === null ? DOMAIN.chain : DOMAIN.actorChain;
+    this.#room[0] = domainOf(actor);
     this.#room.set(bytes, LINK_BYTES);
     this.#message = this.#room.subarray(0, LINK_BYTES + bytes.length);
     this.#linked = actor;
