@@ -37,6 +37,8 @@ export interface CatalogEntry {
   readonly auditReads?: NamedReadAudit;
   /** Days for which entries of the access log are kept. Absent: forever. A copy too. */
   readonly accessRetentionDays?: RetentionDays;
+  /** Present while the two above are those that the creation asks for, and the log may not have them yet. */
+  readonly accessAsked?: true;
   /** The life of new records without an expiry of their own. Absent: they do not expire. */
   readonly ttlSecs?: TtlSecs;
 }
@@ -68,6 +70,7 @@ export interface StoredCatalogEntry {
   readonly import?: StoredImport;
   readonly audit_reads?: NamedReadAudit;
   readonly access_retention_days?: RetentionDays;
+  readonly access_asked?: true;
   readonly ttl_secs?: TtlSecs;
 }
 
@@ -82,6 +85,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     import: stored,
     audit_reads: auditReads,
     access_retention_days: accessRetentionDays,
+    access_asked: accessAsked,
     ttl_secs: ttlSecs,
     ...rest
   } = value as unknown as StoredCatalogEntry;
@@ -91,6 +95,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
     ...(auditReads && { auditReads }),
     ...(accessRetentionDays && { accessRetentionDays }),
+    ...(accessAsked && { accessAsked }),
     ...(ttlSecs && { ttlSecs }),
   };
 }
@@ -104,7 +109,7 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
 };
 
 export function storedEntry(entry: CatalogEntry): BucketValue {
-  const { config, spec, imported, auditReads, accessRetentionDays, ttlSecs } = entry;
+  const { config, spec, imported, auditReads, accessRetentionDays, accessAsked, ttlSecs } = entry;
   const { id, project, name, dimension, metric, normalise, text, erasable, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
@@ -116,6 +121,7 @@ export function storedEntry(entry: CatalogEntry): BucketValue {
     ...(imported && { import: storedImport(imported) }),
     ...(auditReads && { audit_reads: auditReads }),
     ...(accessRetentionDays && { access_retention_days: accessRetentionDays }),
+    ...(accessAsked && { access_asked: accessAsked }),
     ...(ttlSecs && { ttl_secs: ttlSecs }),
   };
 }

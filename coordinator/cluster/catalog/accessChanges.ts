@@ -1,6 +1,7 @@
 /**
  * Changes the settings of access logs. Those in the log of a collection count; coordinators read a copy in the catalog. A change
- * that fails between its two steps leaves the copy stale. The next list that shows the collection updates it.
+ * that fails between its two steps leaves the copy stale. The next list that shows the collection updates it. After a creation that
+ * fails there the copy stays, so that the same creation can be repeated.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { AccessChange, AccessSettings } from '../../../shared/model/readAudit.js';
@@ -53,7 +54,8 @@ export class AccessChanges {
   /** Updates the catalog, in the background, where it differs from what shards have reported. After a failure the next list repeats it. */
   settle(listed: readonly Collection[], counted: readonly CountedCollection[]): void {
     for (const [i, collection] of listed.entries())
-      if (!isSameAccess(collection, counted[i]!) && !this.#changing.has(collection.id)) void this.#settle(collection);
+      if (!collection.accessAsked && !isSameAccess(collection, counted[i]!) && !this.#changing.has(collection.id))
+        void this.#settle(collection);
   }
 
   async #settle(collection: Collection): Promise<void> {

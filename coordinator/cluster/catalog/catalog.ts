@@ -218,10 +218,11 @@ export class Catalog {
   async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {
     const { name, index, audit, retentionDays, ttlSecs } = wanted;
     const fixed = fixedOf(wanted);
+    const access = accessFields({ audit, retentionDays });
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs(), createdBy },
       spec: { kind: index, parameters: {} },
-      ...accessFields({ audit, retentionDays }),
+      ...(Object.keys(access).length > 0 && { ...access, accessAsked: true }),
       ...(ttlSecs && { ttlSecs }),
     }));
     return { collection: assertIdentical(assertUsable(made.collection), wanted), created: made.created };
@@ -255,7 +256,7 @@ export class Catalog {
 
   /** Stores the settings of the access log. Resolves to the changed collection. Throws `collection_not_found`. */
   setAccess(collection: Collection, change: AccessChange): Promise<Collection> {
-    return this.#change(collection, ({ auditReads, accessRetentionDays = 0, ...now }) => {
+    return this.#change(collection, ({ auditReads, accessRetentionDays = 0, accessAsked: _, ...now }) => {
       const { audit = readAuditOf(auditReads), retentionDays = accessRetentionDays } = change;
       return { ...now, ...accessFields({ audit, retentionDays }) };
     });

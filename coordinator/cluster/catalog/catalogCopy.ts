@@ -6,13 +6,14 @@ import type { Collection } from './collection.js';
 import { EntriesByName } from './entriesByName.js';
 
 export function collectionOf(entry: CatalogEntry): Collection {
-  const { config, spec, imported, auditReads, accessRetentionDays, ttlSecs } = entry;
+  const { config, spec, imported, auditReads, accessRetentionDays, accessAsked, ttlSecs } = entry;
   const { kind: index, parameters: indexParameters } = spec;
   return {
     ...{ ...config, index, indexParameters },
     ...(imported === undefined ? {} : { imported }),
     ...(auditReads && { auditReads }),
     ...(accessRetentionDays && { accessRetentionDays }),
+    ...(accessAsked && { accessAsked }),
     ...(ttlSecs && { ttlSecs }),
   };
 }

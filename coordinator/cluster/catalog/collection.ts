@@ -17,6 +17,8 @@ export interface Collection extends CollectionConfig {
   readonly auditReads?: NamedReadAudit;
   /** Days for which entries of the access log are kept, as last received by this process. Absent: forever. */
   readonly accessRetentionDays?: RetentionDays;
+  /** Present while the two above are those that the creation asks for, and the log may not have them yet. */
+  readonly accessAsked?: true;
   /** The life of new records without an expiry of their own. Absent: they do not expire. */
   readonly ttlSecs?: TtlSecs;
 }

@@ -5,7 +5,7 @@ import type { ClusterBackend } from '../../../../../coordinator/cluster/clusterB
 import { BUCKETS } from '../../../../../shared/bucket/buckets.js';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import { eventually, expectCode } from '../../../../support/expectations.js';
-import { soon } from '../../../../support/rigs/engine.js';
+import { fixed, insertOf, soon } from '../../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../../support/rigs/memoryCluster.js';
 
 describe('a change of an access log that fails after the log has it', () => {
@@ -53,4 +53,26 @@ describe('a change of an access log that fails after the log has it', () => {
         return auditReads === after.auditReads && days === after.days;
       });
     });
+
+  it('keeps the settings of a creation that fails before the log has them', async () => {
+    const wanted = { name: 'c', dimension: 2, index: 'brute', audit: 'on', retentionDays: 7 } as const;
+    const { call } = one;
+    one.call = async () => {
+      throw unavailable('the shard is away');
+    };
+    await expectCode(one.create('p', wanted, soon()), 'unavailable');
+    one.call = call;
+    const { backend: other } = await cluster.coordinator();
+    const shown = async (): Promise<object> => {
+      const [{ auditReads, accessRetentionDays: days } = {}] = await other.list('p', soon());
+      return { auditReads, days };
+    };
+    const collection = await other.find('p', 'c');
+    await other.call(collection, insertOf(fixed(1, 2)), soon());
+    expect(await shown(), 'the settings in the log').to.deep.equal({ auditReads: undefined, days: undefined });
+    for (let listed = 0; listed < 20; listed++) await shown();
+    expect((await one.create('p', wanted, soon())).created).to.equal(false);
+    expect(await shown()).to.deep.equal({ auditReads: true, days: 7 });
+    await expectCode(one.create('p', { ...wanted, audit: 'full' }, soon()), 'conflict');
+  });
 });
