@@ -1,5 +1,7 @@
 /** Time and chance of the client, for deadlines, waits and request ids. */
 
+import { onAbort } from './signals.js';
+
 /** Milliseconds from an arbitrary start. Never goes back. */
 export const monotonicMs = (): number => performance.now();
 
@@ -43,15 +45,16 @@ export function assertedMs(name: string, ms: number): number {
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const stop = (): void => {
-      cancel();
-      reject(signal?.reason);
-    };
+    const ignoreSignal =
+      signal &&
+      onAbort(signal, () => {
+        cancel();
+        reject(signal.reason);
+      });
     const cancel = startTimer(ms, () => {
-      signal?.removeEventListener('abort', stop);
+      ignoreSignal?.();
       resolve();
     });
-    signal?.addEventListener('abort', stop, { once: true });
   });
 }
 

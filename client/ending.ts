@@ -1,5 +1,6 @@
 /** The end of a call before its answer. */
 import { startTimer } from './clock.js';
+import { onAbort } from './signals.js';
 
 /** The reason of an end at the deadline. */
 export const PASSED = new Error('deadline');
@@ -10,15 +11,12 @@ export class Ending {
   #reason: unknown;
   #stop: (reason: unknown) => void = () => undefined;
   readonly #stopTimer: () => void;
-  readonly #abort = (): void => this.#end(this.signal?.reason);
+  readonly #ignoreSignal: (() => void) | undefined;
 
   /** `signal` is not aborted yet. */
-  constructor(
-    timeoutMs: number,
-    private readonly signal: AbortSignal | undefined,
-  ) {
+  constructor(timeoutMs: number, signal: AbortSignal | undefined) {
     this.#stopTimer = startTimer(timeoutMs, () => this.#end(PASSED));
-    signal?.addEventListener('abort', this.#abort, { once: true });
+    this.#ignoreSignal = signal && onAbort(signal, () => this.#end(signal.reason));
   }
 
   /** Calls `stop` with the reason at the end, in place of the function that was given before. */
@@ -33,7 +31,7 @@ export class Ending {
   /** After it the call does not end early. */
   close(): void {
     this.#stopTimer();
-    this.signal?.removeEventListener('abort', this.#abort);
+    this.#ignoreSignal?.();
   }
 
   #end(reason: unknown): void {
