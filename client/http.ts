@@ -109,10 +109,8 @@ export class Http {
     const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch, onBehalfOf } = options;
     if (!Number.isSafeInteger(retries) || retries < 0)
       throw new TypeError(`retries: expected a whole number, got ${retries}`);
-    if (apiKey !== undefined && typeof apiKey !== 'string')
-      throw new TypeError(`apiKey: expected a string, got a ${typeof apiKey}`);
     this.url = serviceUrl(url);
-    this.#apiKey = apiKey;
+    this.#apiKey = apiKey === undefined ? undefined : assertedKey(apiKey);
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
     this.#transport =
@@ -123,8 +121,11 @@ export class Http {
 
   /** Resolves to the JSON of the answer in camelCase; for a removal that an earlier attempt made, to undefined. */
   async json<T>(call: Call, options: CallOptions): Promise<T> {
-    const { bytes } = await this.send(call, options);
-    return (bytes.length === 0 ? undefined : fromWire(JSON.parse(utf8.decode(bytes)))) as T;
+    const { status, headers, bytes } = await this.send(call, options);
+    if (status === NO_CONTENT) return undefined as T;
+    const answer = jsonIn(bytes);
+    if (typeof answer !== 'object' || answer === null) throw errorOf(status, undefined, requestIdIn(headers));
+    return fromWire(answer) as T;
   }
 
   async text(call: Call, options: CallOptions): Promise<string> {
@@ -182,7 +183,7 @@ export class Http {
       if ((status >= 200 && status < 300) || status === alsoStatus) return answer;
       const seconds = headers.get('retry-after');
       return {
-        error: errorOf(status, jsonIn(bytes), headers.get('x-request-id') ?? undefined),
+        error: errorOf(status, jsonIn(bytes), requestIdIn(headers)),
         retryAfterMs: seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined,
       };
     } catch (cause) {
@@ -244,9 +245,22 @@ function encodedOwn(own: object): Content {
 function serviceUrl(url: unknown): string {
   const given = url instanceof URL ? url.href : url;
   const isUrl = typeof given === 'string' && /^https?:\/\//i.test(given) && URL.canParse(given);
-  if (isUrl) return new URL(given).href.replace(/\/$/, '');
-  const shown = typeof given === 'string' ? JSON.stringify(given) : String(given);
-  throw new TypeError(`url: expected the address of the service, such as http://127.0.0.1:8080, got ${shown}`);
+  if (!isUrl) {
+    const shown = typeof given === 'string' ? JSON.stringify(given) : String(given);
+    throw new TypeError(`url: expected the address of the service, such as http://127.0.0.1:8080, got ${shown}`);
+  }
+  const { href, origin, pathname } = new URL(given);
+  // Do not show the address, since it may have a password.
+  if (href !== origin + pathname) throw new TypeError('url: expected an address without a user, a query or a fragment');
+  return href.replace(/\/$/, '');
+}
+
+/** The key without the line end of the file that it was read from. @throws {TypeError} for what a header cannot carry. */
+function assertedKey(key: unknown): string {
+  if (typeof key !== 'string') throw new TypeError(`apiKey: expected a string, got a ${typeof key}`);
+  const trimmed = key.trim();
+  if (!/^[!-~]+$/.test(trimmed)) throw new TypeError('apiKey: expected visible ASCII characters without spaces');
+  return trimmed;
 }
 
 const CALL_OPTIONS = ['signal', 'timeoutMs', 'onBehalfOf'];
@@ -278,7 +292,8 @@ interface Failed {
 }
 
 const PASSED_MESSAGE = 'the deadline passed before there was an answer';
-const REMOVED: Answer = { status: 204, headers: { get: () => null }, bytes: new Uint8Array(0) };
+const NO_CONTENT = 204;
+const REMOVED: Answer = { status: NO_CONTENT, headers: { get: () => null }, bytes: new Uint8Array(0) };
 
 /** Whether it is a message of Next.js to itself, thrown out of `fetch`: here, to render the page at each request. */
 const isOfFramework = (thrown: unknown): boolean => thrown instanceof Error && 'digest' in thrown;
@@ -289,6 +304,8 @@ const isPassing = (error: VouchError): boolean =>
 /** A random wait, between half and all of a time that doubles with each retry. */
 const backoffMs = (retry: number): number =>
   Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (retry - 1)) * (0.5 + jitter() / 2);
+
+const requestIdIn = (headers: Answer['headers']): string | undefined => headers.get('x-request-id') ?? undefined;
 
 function jsonIn(bytes: Uint8Array): unknown {
   try {

@@ -252,6 +252,12 @@ describe('a call of the client', () => {
       [{ url: 'localhost:8080' }, 'url: expected the address of the service, .* got "localhost:8080"'],
       [{ url: 'http://' }, 'url: expected'],
       [{ url: 'http://127.0.0.1:1', apikey: 'k' }, 'apikey is not a field here: did you mean apiKey?'],
+      [{ url: 'http://user:secret@127.0.0.1:1' }, 'url: expected an address without a user, a query or a fragment'],
+      [{ url: 'http://127.0.0.1:1/?a=1' }, 'url: expected an address without'],
+      [{ url: 'http://127.0.0.1:1/base#a' }, 'url: expected an address without'],
+      [{ url: 'http://127.0.0.1:1', apiKey: 'vk_1 vk_2' }, 'apiKey: expected visible ASCII characters without spaces'],
+      [{ url: 'http://127.0.0.1:1', apiKey: 'vk_\n1' }, 'apiKey: expected visible ASCII'],
+      [{ url: 'http://127.0.0.1:1', apiKey: 'vk_é' }, 'apiKey: expected visible ASCII'],
       [{ url: 'http://127.0.0.1:1', apiKey: 7 }, 'apiKey: expected a string, got a number'],
     ] as const)
       expect(() => new Vouch(odd(options)), JSON.stringify(options))

@@ -1,5 +1,6 @@
-// Covers: client/http.ts, client/ending.ts, client/transport.ts, client/nodeTransport.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
+// Covers: client/http.ts, client/ending.ts, client/signals.ts, client/transport.ts, client/nodeTransport.ts, client/spelling.ts, client/values.ts, client/errors.ts, scripts/setup/builds/clientTypes.mjs
 /** Requests of the client package, their retries and their errors, against a scripted server. */
+import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -272,6 +273,22 @@ const requestsBy = (fetch?: typeof globalThis.fetch) => () => {
       .and.include({ status: 418 });
   });
 
+  for (const body of ['<html>', '', 'null', '7', '{"count": 1'])
+    it(`fail with UnexpectedAnswerError if the answer has status 200 and is ${body || 'empty'}`, async () => {
+      scripts = [(response) => void response.writeHead(200, { 'x-request-id': 'r' }).end(body)];
+      expect(await rejection(docs().count()))
+        .to.be.instanceOf(UnexpectedAnswerError)
+        .and.include({ status: 200, requestId: 'r' });
+      expect(seen).to.have.length(1);
+    });
+
+  it('carry a key without the line end of the file that it was read from', async () => {
+    scripts = [json(200, { count: 1 })];
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await new Vouch({ url, apiKey: 'vk_1\r\n', retries: 0, fetch }).collection('docs').count();
+    expect(seen[0]!.authorization).to.equal('Bearer vk_1');
+  });
+
   it('fail with the last error after the configured number of retries', async () => {
     scripts = [busy];
     const few = new Vouch({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries: 2, fetch });
@@ -301,6 +318,16 @@ const requestsBy = (fetch?: typeof globalThis.fetch) => () => {
       'never',
     );
     expect(seen).to.have.length(before);
+  });
+
+  it('have one listener of a signal together, and none after their end', async () => {
+    const { signal } = new AbortController();
+    const listeners = (): number => getEventListeners(signal, 'abort').length;
+    scripts = [busy, json(200, { count: 1 })];
+    const counting = Array.from({ length: 20 }, () => docs().count({ signal }));
+    expect(listeners()).to.equal(1);
+    await Promise.all(counting);
+    expect(listeners()).to.equal(0);
   });
 
   it('pass on what Next.js throws out of fetch to render a page at each request, without a repeat', async () => {
