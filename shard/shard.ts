@@ -201,7 +201,7 @@ function guardsOf(
       clock,
       logger,
     }),
-    storeGuard: new StoreGuard({ limitBytes, read: () => platform.storeRoom(), logger }),
+    storeGuard: new StoreGuard({ limitBytes, store: platform, clock, logger }),
   };
 }
 

@@ -370,6 +370,7 @@ export class Collection {
 
   /** Returns the error for the caller. Damage quarantines the collection, since further commits would build on it. */
   #toCallerError(error: unknown): unknown {
+    this.context.storeGuard.writeFailed(error);
     if (!(error instanceof Damaged)) return error;
     this.#logCheck?.stop();
     const quarantine = this.onDamage(error);

@@ -76,7 +76,8 @@ export class CommitLoop {
 
   async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (mayGrow(call)) this.#assertMayGrow();
+    const room = mayGrow(call) ? this.#roomToGrow() : undefined;
+    if (room !== undefined) await room;
     switch (call.op) {
       case 'insertEncrypted':
         return this.#afterSameRequests([call.requestId], () => this.#insertEncrypted(call, envelope));
@@ -116,10 +117,10 @@ export class CommitLoop {
     upTo: number,
     envelope: Envelope,
   ): Promise<Results['importFrames']> {
+    await this.#roomToGrow();
     // Do not use `idle()`: in the turn in which it resolves, another import could begin too.
     while (this.#committing !== undefined) await this.#committing;
     this.#assertImporting();
-    this.#assertMayGrow();
     return this.#betweenCommits(this.#import(frames, upTo, envelope));
   }
 
@@ -261,11 +262,11 @@ export class CommitLoop {
     return this.#isPaused || this.writeHold.isHeld;
   }
 
-  /** Throws if the memory of the shard or the common store is nearly full. */
-  #assertMayGrow(): void {
+  /** Throws, or returns a promise that rejects, if the memory of the shard or the common store is nearly full. */
+  #roomToGrow(): Promise<void> | undefined {
     const { context, config } = this.parts;
     context.memoryGuard.assertMayWrite();
-    context.storeGuard.assertMayWrite(config.project);
+    return context.storeGuard.room(config.project);
   }
 
   /** Throws unless an import may run. A `moved` import is sent to the next owner, which skips stored frames. */
@@ -329,6 +330,7 @@ export class CommitLoop {
       await journal.commit(plan, deadlineMs, onDurable, (sequence, makeReceipt) => {
         if (singles.has(sequence)) receipts.set(sequence, makeReceipt());
       });
+      context.storeGuard.writeStored();
     }
     await this.#ensureNoted();
     for (const { waiting, error } of refused) waiting.reject(error);

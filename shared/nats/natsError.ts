@@ -6,8 +6,13 @@ import { commandText } from '../process/commandText.js';
 
 /** Codes of JetStream's answers, from `server/errors.json` of nats-server. */
 export const JETSTREAM = {
+  /** The limit of the account is reached. */
+  accountResourcesExceeded: 10_002,
   noSuitablePeers: 10_005,
+  /** `max_file_store` is reached. */
+  insufficientResources: 10_023,
   noMessageFound: 10_037,
+  storageExceeded: 10_047,
   streamNameInUse: 10_058,
   streamNotFound: 10_059,
   wrongLastSequence: 10_071,

@@ -40,6 +40,7 @@ export interface ClusterOptions extends Partial<NatsLogin> {
 }
 
 const CONNECT_WITHIN_MS = 10_000;
+const NO_ROOM = [JETSTREAM.accountResourcesExceeded, JETSTREAM.insufficientResources, JETSTREAM.storageExceeded];
 const KEEPS_LOGS: readonly NatsRole[] = ['shard', 'admin'];
 
 /** Throws an Error with one line that says what is wrong and what to do. */
@@ -143,6 +144,10 @@ export class ClusterPlatform implements Platform {
       for await (const { state, config } of jsm.streams.list()) usedBytes += state.bytes * config.num_replicas;
       return { usedBytes, freeBytes: limits.max_storage > 0 ? Math.max(limits.max_storage - usedBytes, 0) : undefined };
     });
+  }
+
+  lacksRoom(error: Error): boolean {
+    return NO_ROOM.some((code) => isRefusal(error, code));
   }
 
   async missing(): Promise<string[]> {

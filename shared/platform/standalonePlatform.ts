@@ -31,6 +31,8 @@ import type { NatsServerState, Platform, StoreRoom } from './platform.js';
 /** Intervals of looks: for writes of the key tool, and for files that an operator has put back. */
 const KEYS_LOOK_MS = 200;
 const LOOK_MS = 5_000;
+/** Codes of the system: the disk is full, or the user's quota of it. */
+const FULL_DISK: readonly string[] = ['ENOSPC', 'EDQUOT'];
 
 interface StandaloneOptions {
   readonly dataDir: string;
@@ -155,6 +157,10 @@ class StandalonePlatform implements Platform {
   async storeRoom(): Promise<StoreRoom> {
     const { bavail, bsize } = await statfs(this.options.dataDir);
     return { usedBytes: undefined, freeBytes: bavail * bsize };
+  }
+
+  lacksRoom(error: Error): boolean {
+    return FULL_DISK.includes(codeOf(error) ?? '');
   }
 
   async missing(): Promise<string[]> {

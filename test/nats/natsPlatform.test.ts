@@ -10,6 +10,7 @@ import { pino } from 'pino';
 import { alarmOf } from '../../scripts/local/supervisor/childLog.js';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
+import { JETSTREAM, refusalOf } from '../../shared/nats/natsError.js';
 import { registerService } from '../../shared/platform/natsService.js';
 import { PROTOCOL_VERSION } from '../../shared/protocol/version.js';
 import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
@@ -183,6 +184,14 @@ describe('the cluster platform', () => {
     await log.close();
     await platform.logs.remove(1);
     expect((await platform.storeRoom()).usedBytes! - before.usedBytes!).to.be.below(10_000);
+  });
+
+  it('recognises the refusals of a store without room', async () => {
+    const platform = await platforms.open(nats.url);
+    const recognised = [10_002, 10_023, 10_047, JETSTREAM.wrongLastSequence].map((code) =>
+      platform.lacksRoom(refusalOf(503, code, 'refused')),
+    );
+    expect(recognised).to.deep.equal([true, true, true, false]);
   });
 
   describe('opening', () => {

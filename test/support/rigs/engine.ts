@@ -21,12 +21,14 @@ import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
 import { type Clock, systemClock } from '../../../shared/clock.js';
 import { overloaded } from '../../../shared/errors/overloaded.js';
+import { codeOf } from '../../../shared/files/durable.js';
 import type { EventLogs } from '../../../shared/log/eventLog.js';
 import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
 import { BRUTE } from '../../../shared/model/indexSpec.js';
 import type { Receipt } from '../../../shared/model/receipt.js';
+import type { StoreRoom } from '../../../shared/platform/platform.js';
 import type { Results } from '../../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall, WriteCall } from '../../../shared/protocol/writes.js';
 import { Reservations } from '../../../shared/registry/reservations.js';
@@ -98,11 +100,18 @@ export const memoryGuardOf = (usedBytes: () => number, limitBytes = 100): Memory
     logger: silentLogger,
   });
 
-/** A guard of a 100-byte store. */
-export const storeGuardOf = (usedBytes: () => number): StoreGuard =>
+/** A guard of a 100-byte store. `read`: its used bytes, or its room. */
+export const storeGuardOf = (read: () => number | StoreRoom, limitBytes = 100): StoreGuard =>
   new StoreGuard({
-    limitBytes: 100,
-    read: async () => ({ usedBytes: usedBytes(), freeBytes: undefined }),
+    limitBytes,
+    store: {
+      storeRoom: async () => {
+        const room = read();
+        return typeof room === 'number' ? { usedBytes: room, freeBytes: undefined } : room;
+      },
+      lacksRoom: (error) => codeOf(error) === 'ENOSPC',
+    },
+    clock: systemClock,
     logger: silentLogger,
   });
 

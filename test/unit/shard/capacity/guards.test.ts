@@ -2,13 +2,14 @@
 /** The memory guard of a shard and the guard of the store: refused writes, and calls that continue. */
 import { expect } from 'chai';
 import { MemoryGuard, processMemory } from '../../../../shard/capacity/memoryGuard.js';
-import { StoreGuard } from '../../../../shard/capacity/storeGuard.js';
+import type { StoreGuard } from '../../../../shard/capacity/storeGuard.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { overloaded } from '../../../../shared/errors/overloaded.js';
 import { silentLogger } from '../../../../shared/logger.js';
+import type { StoreRoom } from '../../../../shared/platform/platform.js';
 import { systemMemoryBytes } from '../../../../shared/process/memoryLimit.js';
-import { expectCode } from '../../../support/expectations.js';
+import { expectCode, rejection } from '../../../support/expectations.js';
 import { configOf, Engine, fixed, memoryGuardOf, soon, storeGuardOf } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
@@ -114,6 +115,14 @@ describe('the memory guard of a shard', () => {
   });
 });
 
+/** The fate of an append that fails so. */
+function failing(error: Error): Promise<never> {
+  const fate = Promise.reject(error);
+  // It is awaited only when the append comes.
+  fate.catch(() => undefined);
+  return fate;
+}
+
 describe('the store guard', () => {
   const guardOf = async (parts: Record<string, number>, used: () => number): Promise<StoreGuard> => {
     const quota = new MemoryBucket({ logger: silentLogger });
@@ -126,36 +135,30 @@ describe('the store guard', () => {
     await guard.start(quota);
     return guard;
   };
-  const writers = (guard: StoreGuard, projects: readonly string[]): string[] =>
-    projects.filter((project) => {
-      try {
-        guard.assertMayWrite(project);
-        return true;
-      } catch (error) {
-        expect(error).to.include({ code: 'capacity_exceeded', status: 507 });
-        return false;
-      }
-    });
+  const writers = async (guard: StoreGuard, projects: readonly string[]): Promise<string[]> => {
+    const outcomes = await Promise.allSettled(projects.map(async (project) => guard.room(project)));
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).to.include({ code: 'capacity_exceeded', status: 507 });
+    return projects.filter((_, i) => outcomes[i]?.status === 'fulfilled');
+  };
 
   it('refuses projects at or above their fair share from 85 % on, and all from 95 % on', async () => {
     let used = 84;
     const projects = ['large', 'fair', 'small', 'new'];
     const guard = await guardOf({ large: 170, fair: 100, small: 30 }, () => used);
-    expect(writers(guard, projects)).to.deep.equal(projects);
+    expect(await writers(guard, projects)).to.deep.equal(projects);
     expect(guard.isFull).to.equal(false);
     used = 85;
     await guard.sample();
-    expect(writers(guard, projects)).to.deep.equal(['small', 'new']);
+    expect(await writers(guard, projects)).to.deep.equal(['small', 'new']);
     expect(guard.isFull).to.equal(true);
-    expect(() => guard.assertMayWrite('large')).to.throw(
-      'the store of the service is 85 % full, and the project has more',
-    );
+    const { message } = await rejection(guard.room('large') as Promise<void>);
+    expect(message).to.contain('the store of the service is 85 % full, and the project has more');
     used = 95;
     await guard.sample();
-    expect(writers(guard, projects)).to.deep.equal([]);
+    expect(await writers(guard, projects)).to.deep.equal([]);
     used = 40;
-    await guard.sample();
-    expect(writers(guard, projects)).to.deep.equal(projects);
+    expect(await writers(guard, projects)).to.deep.equal(projects);
     await guard.stop();
   });
 
@@ -166,33 +169,78 @@ describe('the store guard', () => {
     await quota.create('a.bytes', { 1: 100 });
     const revision = await quota.create('b.bytes', { 2: 10 });
     await quota.create('c.bytes', { 3: 10 });
-    expect(writers(guard, ['a', 'b', 'c'])).to.deep.equal(['b', 'c']);
+    expect(await writers(guard, ['a', 'b', 'c'])).to.deep.equal(['b', 'c']);
     await quota.update('b.bytes', { 2: 1_000 }, revision!);
-    expect(writers(guard, ['a', 'b', 'c'])).to.deep.equal(['a', 'c']);
+    expect(await writers(guard, ['a', 'b', 'c'])).to.deep.equal(['a', 'c']);
     await guard.stop();
   });
 
   it('is off without a limit, and keeps its last reading while the store does not answer', async () => {
     const quota = new MemoryBucket({ logger: silentLogger });
-    let answer: () => { usedBytes: number | undefined; freeBytes: number | undefined } = () => ({
-      usedBytes: 90,
-      freeBytes: undefined,
-    });
-    const guard = new StoreGuard({ limitBytes: 0, read: async () => answer(), logger: silentLogger });
+    let answer: () => StoreRoom = () => ({ usedBytes: 90, freeBytes: undefined });
+    const guard = storeGuardOf(() => answer(), 0);
     await guard.start(quota);
     await quota.create('a.bytes', { 1: 90 });
-    expect(writers(guard, ['a'])).to.deep.equal(['a']);
+    expect(await writers(guard, ['a'])).to.deep.equal(['a']);
     // The disk of a standalone node: bytes of its projects, and free bytes.
     answer = () => ({ usedBytes: undefined, freeBytes: 10 });
     await guard.sample();
     expect([guard.usedBytes, guard.limitBytes]).to.deep.equal([90, 100]);
-    expect(writers(guard, ['a'])).to.deep.equal([]);
+    expect(await writers(guard, ['a'])).to.deep.equal([]);
     answer = () => {
       throw unavailable('no answer');
     };
     await guard.sample();
     expect(guard.limitBytes).to.equal(100);
     await guard.stop();
+  });
+
+  it('counts a full disk as a full store, whatever bound the operator has set', async () => {
+    const quota = new MemoryBucket({ logger: silentLogger });
+    await quota.create('a.bytes', { 1: 10 });
+    let freeBytes = 90;
+    const guard = storeGuardOf(() => ({ usedBytes: undefined, freeBytes }), 1_000);
+    await guard.start(quota);
+    expect(await writers(guard, ['a'])).to.deep.equal(['a']);
+    freeBytes = 0;
+    await guard.sample();
+    expect([guard.isFull, guard.limitBytes]).to.deep.equal([true, 10]);
+    expect(await writers(guard, ['a'])).to.deep.equal([]);
+    await guard.stop();
+  });
+
+  it('counts a full disk as a full store before any project has written', async () => {
+    const guard = storeGuardOf(() => ({ usedBytes: undefined, freeBytes: 0 }), 0);
+    await guard.start(new MemoryBucket({ logger: silentLogger }));
+    expect(guard.isFull).to.equal(true);
+    await guard.stop();
+  });
+
+  it('accepts the first write after room was made', async () => {
+    let used = 99;
+    const guard = storeGuardOf(() => used);
+    await guard.start(new MemoryBucket({ logger: silentLogger }));
+    await expectCode(guard.room('a') as Promise<void>, 'capacity_exceeded');
+    used = 50;
+    await guard.room('a');
+    expect([guard.isFull, guard.room('a')]).to.deep.equal([false, undefined]);
+    await guard.stop();
+  });
+
+  it('is full after a write found no room in a store of unknown size', async () => {
+    const storeGuard = storeGuardOf(() => ({ usedBytes: 0, freeBytes: undefined }), 0);
+    const logs = new ScriptedLogs();
+    const collection = new Engine(logs, { storeGuard }).host(configOf(1));
+    for (const [cause, isFull] of [
+      [new Error('of another kind'), false],
+      [Object.assign(new Error('write'), { code: 'ENOSPC' }), true],
+    ] as const) {
+      logs.fates.push(failing(unavailable('the log is out of reach', cause)));
+      await expectCode(collection.insert([1, 2]), 'unavailable');
+      expect(storeGuard.isFull, cause.message).to.equal(isFull);
+    }
+    await collection.insert([1, 2]);
+    expect(storeGuard.isFull).to.equal(false);
   });
 
   it('reads the use of the store in each round with writes or refusals, and otherwise in every tenth', async () => {
@@ -210,9 +258,9 @@ describe('the store guard', () => {
     await guard.start(new MemoryBucket({ logger: silentLogger }));
     expect(await readsIn(9)).to.equal(0);
     expect(await readsIn(11)).to.equal(2);
-    guard.assertMayWrite('a');
+    await guard.room('a');
     expect(await readsIn(3)).to.equal(1);
-    guard.assertMayWrite('a');
+    await guard.room('a');
     used = 90;
     expect(await readsIn(3)).to.equal(3);
     await guard.stop();

@@ -52,6 +52,14 @@ describe('the standalone platform', () => {
       .and.closeTo(bavail * bsize, blocks * bsize * 0.1);
   });
 
+  it('recognises the errors of a full disk and of a full quota of it', async () => {
+    const platform = await open();
+    const recognised = ['ENOSPC', 'EDQUOT', 'EIO'].map((code) =>
+      platform.lacksRoom(Object.assign(new Error('write'), { code })),
+    );
+    expect(recognised).to.deep.equal([true, true, false]);
+  });
+
   it('gives every caller the same bucket', async () => {
     const { bucket } = { bucket: (await open()).bucket.bind(platform) };
     const [one, two] = await Promise.all([bucket(BUCKETS.leases), bucket(BUCKETS.leases)]);
