@@ -29,4 +29,5 @@ export class Lengths {
   }
 }
 
-const shown = (length: number): string => (length / FIXED_ONE).toPrecision(3);
+const shown = (length: number): string =>
+  (length / FIXED_ONE).toLocaleString('en-US', { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
