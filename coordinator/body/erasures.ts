@@ -8,7 +8,7 @@ import { assertNotEmpty, assertOne } from './recordSets.js';
 export function prepareErasure({ key_ids = null, metadata_filter = null, collection = null, logged }: EraseRequest) {
   assertOne({ key_ids, metadata_filter });
   if (metadata_filter === null && collection !== null)
-    throw invalid('$.collection goes with metadata_filter: a key is shredded in all collections of the project');
+    throw invalid('$.collection needs metadata_filter: a key is shredded in all collections of the project');
   assertNotEmpty(metadata_filter, 'add a condition, or name the keys in key_ids');
   return {
     collection,

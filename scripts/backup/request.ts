@@ -8,8 +8,7 @@ ${commandText('export', `--collection <name> --access --out <file> ${SERVICE}`)}
 ${commandText('export', `--collection <name> --to hnswlib <folder> ${SERVICE}`)}
 
 --out writes the collection's log, to verify and to import; with --access its access log, which a key of scope admin reads.
---to hnswlib writes its live records into a new folder, which
-HNSWLib of LangChain.js loads.`;
+--to hnswlib writes its live records into a new folder, which HNSWLib of LangChain.js loads.`;
 export const IMPORT_USAGE = commandText('import', `--file <file> [--collection <new name>] ${SERVICE}`);
 
 const TEXT = { type: 'string' } as const;
@@ -25,7 +24,7 @@ export function parseExport(args: readonly string[]) {
   const { values, positionals } = parseFlags({ args: [...args], options, allowPositionals: true });
   const { collection, out, to, access: isAccess = false } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: which collection?');
-  if (isAccess && to !== undefined) throw new UsageError('--access goes without --to');
+  if (isAccess && to !== undefined) throw new UsageError('give --access or --to, not both');
   const kind = isAccess ? 'access' : 'log';
   const target = to === undefined ? logTarget(kind, out, positionals) : storeTarget(to, out, positionals);
   return { collection, target, ...namedService(values) };
@@ -39,7 +38,7 @@ function logTarget(kind: 'log' | 'access', out: string | undefined, [extra]: rea
 
 function storeTarget(to: string, out: string | undefined, [folder, extra]: readonly string[]): ExportTarget {
   if (to !== HNSWLIB) throw new UsageError(`--to is ${to}; there is ${HNSWLIB}`);
-  if (out !== undefined) throw new UsageError('--out goes without --to');
+  if (out !== undefined) throw new UsageError('give --out or --to, not both');
   if (folder === undefined) throw new UsageError('the folder to export into is missing');
   if (extra !== undefined) throw new UsageError(`Unexpected argument '${extra}'`);
   return { kind: HNSWLIB, path: pathOf(folder) };

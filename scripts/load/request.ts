@@ -31,15 +31,15 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
                       (default: every other field)
   --numbers FIELDS    whose text becomes a number in the metadata, such as columns of a .csv file
   --beside FILE       .jsonl, .json, .csv or .parquet with the other fields of the same rows, such as the texts of a .npy file
-  --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
+  --normalise         makes a collection that divides vectors and queries by their length, for cosine; needs --create
                       (also --normalize)
-  --audit-reads       makes a collection with an access log, which has every read; goes with --create
+  --audit-reads       makes a collection with an access log, which has every read; needs --create
   --access-retention-days DAYS
-                      makes a collection that keeps the entries of its access log for so many days; goes with --audit-reads
-  --language LANGUAGE makes a collection whose texts are in that language, such as english: words match by their stems; goes
-                      with --create
-  --ttl-secs SECONDS  makes a collection whose new records expire after so many seconds; goes with --create
-  --erasable          makes a collection whose records are all put under a vault key; goes with --create
+                      makes a collection that keeps the entries of its access log for so many days; needs --audit-reads
+  --language LANGUAGE makes a collection whose texts are in that language, such as english: words match by their stems;
+                      needs --create
+  --ttl-secs SECONDS  makes a collection whose new records expire after so many seconds; needs --create
+  --erasable          makes a collection whose records are all put under a vault key; needs --create
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --again             inserts also rows that an earlier load without --id has inserted
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
@@ -143,22 +143,21 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (more.length > 0) throw new UsageError(`${more.join(' ')}: one file at a time`);
   const { collection, create = false, index } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: into which one?');
-  if (index !== undefined && !create) throw new UsageError('--index goes with --create');
+  if (index !== undefined && !create) throw new UsageError('--index needs --create');
   const isNormalised = values.normalise === true || values.normalize === true;
-  if (isNormalised && !create) throw new UsageError('--normalise goes with --create');
+  if (isNormalised && !create) throw new UsageError('--normalise needs --create');
   const isAudited = values['audit-reads'] === true;
-  if (isAudited && !create) throw new UsageError('--audit-reads goes with --create');
+  if (isAudited && !create) throw new UsageError('--audit-reads needs --create');
   const retentionDays = wholeIn(values, 'access-retention-days', 'days', ACCESS_RETENTION_DAYS_MAX);
-  if (retentionDays !== undefined && !isAudited)
-    throw new UsageError('--access-retention-days goes with --audit-reads');
+  if (retentionDays !== undefined && !isAudited) throw new UsageError('--access-retention-days needs --audit-reads');
   const language = languageOf(values.language);
-  if (language !== undefined && !create) throw new UsageError('--language goes with --create');
+  if (language !== undefined && !create) throw new UsageError('--language needs --create');
   const ttlSecs = wholeIn(values, 'ttl-secs', 'seconds', TTL_SECS_MAX);
-  if (ttlSecs !== undefined && !create) throw new UsageError('--ttl-secs goes with --create');
+  if (ttlSecs !== undefined && !create) throw new UsageError('--ttl-secs needs --create');
   const isErasable = values.erasable === true;
-  if (isErasable && !create) throw new UsageError('--erasable goes with --create');
+  if (isErasable && !create) throw new UsageError('--erasable needs --create');
   if (values.again === true && values.id !== undefined)
-    throw new UsageError('--again goes with rows without --id, which replaces records');
+    throw new UsageError('give --again or --id, not both: --id replaces records');
   const origin = originOf(from, values);
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
@@ -192,15 +191,15 @@ interface Given {
 function originOf(from: string, given: Given): Origin {
   const { from: kind, space } = given;
   if (kind === HNSWLIB) return hnswlibOrigin(from, given);
-  if (space !== undefined) throw new UsageError(`--space goes with --from ${HNSWLIB}`);
+  if (space !== undefined) throw new UsageError(`--space needs --from ${HNSWLIB}`);
   return typeof kind === 'string' ? serviceOrigin(from, kind, given) : fileOrigin(from, given);
 }
 
 function hnswlibOrigin(from: string, given: Given): Origin {
   const { space, source, format, beside, delimiter, 'source-key': key } = given;
-  if (source !== undefined || key !== undefined) throw new UsageError('--source and --source-key go with a service');
+  if (source !== undefined || key !== undefined) throw new UsageError('--source and --source-key are for services');
   if (format !== undefined || beside !== undefined || delimiter !== undefined)
-    throw new UsageError('--format, --delimiter and --beside go with a file of rows');
+    throw new UsageError('--format, --delimiter and --beside are for files of rows');
   if (from === STDIN) throw new UsageError(`--from ${HNSWLIB} reads no standard input: name a folder or an index file`);
   if (space !== undefined && !isSpace(space))
     throw new UsageError(`--space is ${space}; there are ${SPACES.join(', ')}`);
@@ -208,13 +207,13 @@ function hnswlibOrigin(from: string, given: Given): Origin {
 }
 
 function fileOrigin(from: string, { format, beside, source, delimiter }: Given): Origin {
-  if (source !== undefined) throw new UsageError('--source goes with --from');
+  if (source !== undefined) throw new UsageError('--source needs --from');
   const path = from === STDIN ? undefined : pathOf(from);
   const besideFile =
     typeof beside === 'string' ? { path: pathOf(beside), format: known(formatOf(beside), beside) } : undefined;
   const file = { path, format: known(format ?? formatOf(from), from) };
   if (delimiter !== undefined && file.format !== 'csv' && besideFile?.format !== 'csv')
-    throw new UsageError('--delimiter goes with a .csv file');
+    throw new UsageError('--delimiter is for .csv files');
   return { kind: 'file', ...file, beside: besideFile, delimiter: delimiterIn(delimiter) };
 }
 
@@ -230,7 +229,7 @@ function delimiterIn(given: Given[string]): string | undefined {
 
 function known(format: string | boolean | undefined, file: string): Format {
   if (format === undefined)
-    throw new UsageError(`of which format is ${file === STDIN ? 'the input' : file}? --format says`);
+    throw new UsageError(`the format of ${file === STDIN ? 'the input' : file} is unknown: name it with --format`);
   if ((FORMATS as readonly unknown[]).includes(format)) return format as Format;
   throw new UsageError(`--format is ${format}; there are ${FORMATS.join(', ')}`);
 }
@@ -243,7 +242,7 @@ function serviceOrigin(url: string, kind: string, given: Given): Origin {
   if (typeof source !== 'string')
     throw new UsageError('--source is missing: which collection or table of the service?');
   if (format !== undefined || beside !== undefined || delimiter !== undefined)
-    throw new UsageError('--format, --delimiter and --beside go with a file');
+    throw new UsageError('--format, --delimiter and --beside are for files');
   const key = given['source-key'];
   const named = { name: source, key: typeof key === 'string' ? key : undefined };
   return { kind: 'service', service: kind as ServiceKind, url: url.replace(/\/$/, ''), ...named };
@@ -253,7 +252,7 @@ function columnsOf(given: Given): Omit<Columns, 'isNormalised'> {
   const { vector, text, tag, id, metadata, numbers, 'vector-bytes': bytes, 'expires-at': expiresAt } = given;
   const range = typeof vector === 'string' ? /^(.+)\.\.(.+)$/.exec(vector) : null;
   if (range && bytes !== undefined)
-    throw new UsageError('--vector-bytes goes with one field of bytes: name one with --vector');
+    throw new UsageError('--vector-bytes needs one field of bytes: name it with --vector');
   const stray = namesIn(numbers).find((name) => metadata !== undefined && !namesIn(metadata).includes(name));
   if (stray !== undefined) throw new UsageError(`--numbers names ${stray}, which is not in --metadata`);
   return {

@@ -90,7 +90,7 @@ describe('a store of LangChain.js', () => {
 
   for (const [space, says] of [
     ['l2', undefined],
-    ['cosine', /^ {2}order +cosine: these vectors have length 1, so squared_l2 gives the same order$/m],
+    ['cosine', /^ {2}order +cosine: hnswlib divides vectors by their length, so squared_l2 gives the same order$/m],
     ['ip', /^ {2}order +ip: squared_l2 gives the same order only among vectors of one length; --normalise gives /m],
   ] as const)
     it(`in the space ${space} is loaded with its texts and metadata, and a line about the order`, async () => {

@@ -137,7 +137,7 @@ describe('npm run load', () => {
     expect(((await nearest('binary', [39, 0.5, -39])) as Record<string, unknown>).vector).to.deep.equal([39, 0.5, -39]);
     const unnamed = runLoadOf(at, 'other', ['--create'], { input: pieces });
     expect((await unnamed.waitForEnd()).code).to.not.equal(0);
-    expect(unnamed.output).to.include('of which format is the input? --format says');
+    expect(unnamed.output).to.include('the format of the input is unknown: name it with --format');
     expect(await counts()).to.deep.equal({ piped: 1_500, binary: 40 });
   });
 
@@ -272,16 +272,16 @@ describe('npm run load', () => {
     expect(await refusalOf(at, join(rig.folder, 'no.npy'), 'missing')).to.match(/the file .*no\.npy does not exist$/m);
     expect(await refusalOf(at, await file('jsonl', ''), 'missing')).to.match(/has no row that can be read$/m);
     for (const [args, why] of [
-      [['--index', 'hnsw'], /--index goes with --create/],
+      [['--index', 'hnsw'], /--index needs --create/],
       [['--format', 'xml'], /--format is xml; there are jsonl, /],
       [
         ['--vector-bytes', 'float33'],
         /--vector-bytes is float33; there are float32, float64, float16, int8, uint8, or/,
       ],
-      [['--vector-bytes', 'int8', '--vector', 'a..b'], /--vector-bytes goes with one field of bytes/],
+      [['--vector-bytes', 'int8', '--vector', 'a..b'], /--vector-bytes needs one field of bytes/],
       [['--from', 'pinecone'], /--from is pinecone; there are qdrant, chroma, pgvector/],
       [['--metadata', 'body', '--numbers', 'year'], /--numbers names year, which is not in --metadata/],
-      [['--delimiter', ';'], /--delimiter goes with a \.csv file/],
+      [['--delimiter', ';'], /--delimiter is for \.csv files/],
       [['--format', 'csv', '--delimiter', '::'], /--delimiter is "::"; allowed is one character/],
       [['--format', 'csv', '--delimiter', '"'], /--delimiter is .*; allowed is one character/],
     ] as const) {

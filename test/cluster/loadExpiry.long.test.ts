@@ -48,7 +48,7 @@ describe('npm run load of rows that expire', () => {
       expect(await refusalOf(path, ['--create', '--ttl-secs', wrong], 2)).to.include(
         `--ttl-secs is ${wrong}; allowed are whole seconds, 1 to 3155760000`,
       );
-    expect(await refusalOf(path, ['--ttl-secs', '60'], 2)).to.include('--ttl-secs goes with --create');
+    expect(await refusalOf(path, ['--ttl-secs', '60'], 2)).to.include('--ttl-secs needs --create');
     const other = await file('csv', 'vector,until\n2,');
     expect(await refusalOf(other, ['--expires-at', 'til'])).to.include(
       'it has no til, which --expires-at names; its fields are vector, until',

@@ -92,7 +92,7 @@ describe('rows of npm run load', () => {
     expect(lastLine(await succeeded(load(['--again'])))).to.match(/^✔ collection +again: 5 records are in it$/);
     const usage = load(['--again', '--id', 'id']);
     expect((await usage.waitForEnd()).code).to.equal(2);
-    expect(usage.output).to.include('--again goes with rows without --id, which replaces records');
+    expect(usage.output).to.include('give --again or --id, not both: --id replaces records');
   });
 
   it('are counted without the blank lines between them, and numbered by line', async () => {

@@ -258,7 +258,7 @@ inBothModes('certificates of erasure', (service) => {
       [{ key_ids: [] }, 400, /key_ids/],
       [{ key_ids: ['x'] }, 400, /key_ids\[0\]/],
       [{ key_ids: Array.from({ length: 1_001 }, () => KEY) }, 400, /key_ids/],
-      [{ key_ids: [KEY], collection: 'c' }, 400, /collection goes with metadata_filter/],
+      [{ key_ids: [KEY], collection: 'c' }, 400, /collection needs metadata_filter/],
       [{ collection: 'c', metadata_filter: {} }, 400, /empty.*name the keys in key_ids/],
       [{ collection: 'x', metadata_filter: { a: 1 } }, 404, /no collection named/],
       [{ key_id: KEY }, 400, /did you mean key_ids/],

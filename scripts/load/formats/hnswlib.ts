@@ -18,7 +18,7 @@ const LABEL_MAX = 2 ** 32 - 1;
 
 const REMARKS: Readonly<Record<Space, string | undefined>> = {
   l2: undefined,
-  cosine: 'cosine: these vectors have length 1, so squared_l2 gives the same order',
+  cosine: 'cosine: hnswlib divides vectors by their length, so squared_l2 gives the same order',
   ip: 'ip: squared_l2 gives the same order only among vectors of one length; --normalise gives that of cosine',
 };
 

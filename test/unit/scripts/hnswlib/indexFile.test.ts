@@ -121,8 +121,10 @@ describe('hnswlib files', () => {
     expect(() => load('/i', '--from', 'hnswlib', '--space', 'l1')).to.throw(
       /^--space is l1; there are l2, ip, cosine$/,
     );
-    expect(() => load('/i.npy', '--space', 'l2')).to.throw(/^--space goes with --from hnswlib$/);
-    expect(() => load('/s', '--from', 'hnswlib', '--source', 'x')).to.throw(/^--source and --source-key go with/);
+    expect(() => load('/i.npy', '--space', 'l2')).to.throw(/^--space needs --from hnswlib$/);
+    expect(() => load('/s', '--from', 'hnswlib', '--source', 'x')).to.throw(
+      /^--source and --source-key are for services/,
+    );
     expect(() => load('-', '--from', 'hnswlib')).to.throw(/^--from hnswlib reads no standard input/);
     const written = (...args: string[]) => parseExport([...args, '--collection', 'c']).target;
     expect(written('--to', 'hnswlib', '/s')).to.deep.equal({ kind: 'hnswlib', path: '/s' });
@@ -130,7 +132,7 @@ describe('hnswlib files', () => {
     expect(() => written('--to', 'faiss', '/s')).to.throw(/^--to is faiss; there is hnswlib$/);
     expect(() => written('--to', 'hnswlib')).to.throw(/^the folder to export into is missing/);
     expect(() => written('--out', '/f', '/s')).to.throw(/^Unexpected argument '\/s'$/);
-    expect(() => written('--to', 'hnswlib', '/s', '--out', '/f')).to.throw(/^--out goes without --to$/);
+    expect(() => written('--to', 'hnswlib', '/s', '--out', '/f')).to.throw(/^give --out or --to, not both$/);
   });
 
   describe('without hnswlib-node', () => {

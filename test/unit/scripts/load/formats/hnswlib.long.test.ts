@@ -133,7 +133,7 @@ describe('a load from hnswlib', () => {
         /^ip: squared_l2 gives the same order only among vectors of one length; --norm/,
       );
       expect(await remarkOf('cosine')).to.equal(
-        'cosine: these vectors have length 1, so squared_l2 gives the same order',
+        'cosine: hnswlib divides vectors by their length, so squared_l2 gives the same order',
       );
     });
 
