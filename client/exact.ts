@@ -12,20 +12,32 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = REQUE
 /** More than any request nests; an object that refers to itself nests deeper. */
 const DEPTH_MAX = 256;
 
+type NumberList = readonly number[] | Float32Array;
+
 /** Converts a list of numbers to the form in which it is sent. */
-type Numbers = (list: ArrayLike<number>) => unknown;
+type Numbers = (list: NumberList) => unknown;
 
 /**
- * The request in the spelling of the API. Fields may be in either spelling. Typed arrays become lists; `keepsBytes`:
- * `Float32Array`s stay.
+ * The request in the spelling of the API. Fields may be in either spelling. Typed arrays become lists, and each of `vectors` a
+ * `Float32Array`.
  *
  * @throws {TypeError} for a field that the request does not have. For a value that JSON cannot write: undefined, NaN, an
  * infinity, a function, a symbol, a big integer, a `Map`, a `Set` or another container. The message names its path.
  */
-export function exactRequest(of: RequestName, request: object, keepsBytes = false): object {
-  const numbers: Numbers = (list) => (keepsBytes && list instanceof Float32Array ? list : Array.from(list));
+export function exactRequest(of: RequestName, request: object, vectors: ReadonlySet<unknown> = new Set()): object {
+  const numbers: Numbers = (list) => {
+    if (vectors.has(list)) return list instanceof Float32Array ? list : Float32Array.from(list);
+    return Array.isArray(list) ? list : Array.from(list);
+  };
   return fieldsOf(of, request, '', numbers);
 }
+
+/** Whether it is a vector that float32 holds exactly. Most models make such. */
+export const isOfFloat32 = (vector: unknown): boolean =>
+  vector instanceof Float32Array || (Array.isArray(vector) && vector.length > 0 && vector.every(isFloat32));
+
+const isFloat32 = (component: unknown): boolean =>
+  typeof component === 'number' && Math.fround(component) === component;
 
 /**
  * Refuses a value whose keys the caller chose, if JSON would leave out or change a part. Errors name it by `path`.
@@ -142,7 +154,7 @@ function checkedValue(value: unknown, path: string, numbers: Numbers): unknown {
   // Vectors are long.
   if (typeof value[0] === 'number') {
     assertFinite(value, path);
-    return value;
+    return numbers(value as number[]);
   }
   return Array.from(value, (each, i) => checkedValue(each, `${path}[${i}]`, numbers));
 }

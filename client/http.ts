@@ -21,7 +21,7 @@ import {
   UnexpectedAnswerError,
   type VouchError,
 } from './errors.js';
-import { assertKnown, assertPlain, assertRequest, exactRequest, type RequestName } from './exact.js';
+import { assertKnown, assertPlain, assertRequest, exactRequest, isOfFloat32, type RequestName } from './exact.js';
 import { packed } from './msgpack.js';
 import { nodeTransport } from './nodeTransport.js';
 import { fromWire } from './spelling.js';
@@ -72,7 +72,7 @@ export interface Call {
   readonly body?: object | undefined;
   /** The name of the request, which decides its fields. Default: one with a collection only. */
   readonly of?: RequestName;
-  /** The vectors of the body; if all are `Float32Array`s it is sent as msgpack, with their bytes. */
+  /** The vectors of the body. If float32 holds each component of all, the body is sent as msgpack, with their bytes. */
   readonly vectors?: readonly unknown[];
   /** A body that is sent unchanged, instead of `body`: checked JSON with keys of the caller, or bytes. */
   readonly own?: object | undefined;
@@ -229,8 +229,8 @@ interface Content {
 }
 
 function encoded(of: RequestName, body: object, vectors: readonly unknown[]): Content {
-  const isPacked = vectors.length > 0 && vectors.every((vector) => vector instanceof Float32Array);
-  const request = exactRequest(of, body, isPacked);
+  const isPacked = vectors.length > 0 && vectors.every(isOfFloat32);
+  const request = exactRequest(of, body, new Set(isPacked ? vectors : []));
   return isPacked
     ? { sent: packed(request), type: 'application/msgpack' }
     : { sent: JSON.stringify(request), type: 'application/json' };
