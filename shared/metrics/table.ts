@@ -72,7 +72,7 @@ const HTTP = {
   vouch_http_rate_limited_total: counter('Requests refused with 429.', { route: ANY }),
   vouch_tls_certificate_expires_seconds: gauge('When the certificate of HTTPS expires, unix time.'),
   vouch_http_in_flight: gauge('Requests that are not answered yet.'),
-  vouch_http_in_flight_body_bytes: gauge('Bytes of the bodies of these requests.'),
+  vouch_http_in_flight_body_bytes: gauge('Bytes of the bodies of requests that are not answered yet.'),
   vouch_bodies_waiting: gauge('Large bodies that wait for a thread.'),
   vouch_metrics_timestamp_seconds: gauge(
     'Time when these metrics were read, in unix seconds; they are reused for a second.',
@@ -110,7 +110,7 @@ const CALLS_SENT = {
 
 const MESSAGES = {
   vouch_nats_requests_in_flight: gauge('Requests to other processes that are not answered yet.'),
-  vouch_nats_request_bytes_in_flight: gauge('Bytes of these requests.'),
+  vouch_nats_request_bytes_in_flight: gauge('Bytes of requests to other processes that are not answered yet.'),
   vouch_nats_unsent_bytes: gauge('Bytes that wait in the connection to NATS.'),
 };
 
@@ -121,7 +121,7 @@ const CALLS_RECEIVED = {
     outcome: ANY,
   }),
   vouch_shard_calls_in_flight: gauge('Calls that are not answered yet.'),
-  vouch_shard_call_bytes_in_flight: gauge('Bytes of the messages of these calls.'),
+  vouch_shard_call_bytes_in_flight: gauge('Bytes of the messages of calls that are not answered yet.'),
   vouch_exact_scans_total: counter('Exact scans of vectors, by where they ran: short ones in the event loop.', {
     where: ['loop', 'threads'],
   }),
