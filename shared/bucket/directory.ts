@@ -7,9 +7,11 @@ import { type Clock, systemClock } from '../clock.js';
 import { messageOf, unavailable } from '../errors/errors.js';
 import { asUnavailable } from '../files/asUnavailable.js';
 import {
+  codeOf,
   createFile,
   deleteFile,
   deleteLeftovers,
+  isThere,
   makeDirectory,
   replaceFile,
   syncDirectory,
@@ -42,6 +44,8 @@ export class DirectoryBucket implements Bucket {
   #isWhole = false;
   /** Key of the running write, or of one that failed: its effect may be unknown, or not durable. */
   #doubtful: string | undefined;
+  /** Whether the folder was removed with its entries, and is not back. */
+  #isLost = false;
   #closed = false;
 
   private constructor({ folder, logger, clock = systemClock, lookMs }: DirectoryBucketOptions) {
@@ -163,13 +167,20 @@ export class DirectoryBucket implements Bucket {
     this.#expectOpen();
     const name = fileNameOf(key);
     try {
-      return await this.#writes.run(async () => {
+      const once = async (): Promise<T> => {
         await this.#settle();
         await this.#view.look(name);
         this.#doubtful = key;
         const done = await work(name);
         this.#doubtful = undefined;
         return done;
+      };
+      return await this.#writes.run(async () => {
+        const { size } = this.#view;
+        return once().catch(async (error: unknown) => {
+          if (!(await this.#isMadeAgain(error, size))) throw error;
+          return once();
+        });
       });
     } catch (error) {
       throw asUnavailable(error, `${basename(this.#folder)} cannot be written`);
@@ -184,15 +195,31 @@ export class DirectoryBucket implements Bucket {
     this.#doubtful = undefined;
   }
 
+  /**
+   * Makes a removed folder again if it had no entries. Otherwise it stays missing: an empty folder would count as the deletion
+   * of all entries.
+   */
+  async #isMadeAgain(error: unknown, entries: number): Promise<boolean> {
+    if (codeOf(error) !== 'ENOENT' || (await isThere(this.#folder))) return false;
+    this.#isLost ||= entries > 0;
+    if (this.#isLost) return false;
+    await makeDirectory(this.#folder);
+    this.#logger.warn({ folder: this.#folder }, 'the empty folder of a bucket was removed; it is made again');
+    return true;
+  }
+
   async #look(): Promise<void> {
+    const { size } = this.#view;
     try {
       const changed = await this.#view.changed();
+      this.#isLost = false;
       if (changed.length === 0) return;
       await this.#writes.run(async () => {
         await this.#settle();
         await this.#view.lookAll(changed);
       });
     } catch (error) {
+      if (await this.#isMadeAgain(error, size).catch(() => false)) return;
       this.#logger.warn({ folder: this.#folder, error: messageOf(error) }, 'a bucket cannot be read');
     }
   }

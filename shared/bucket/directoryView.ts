@@ -41,6 +41,11 @@ export class DirectoryView {
     return [...this.#known.values()].flatMap(({ entry }) => entry ?? []);
   }
 
+  /** The number of entries, damaged ones included. */
+  get size(): number {
+    return this.#known.size;
+  }
+
   /** The highest known revision. */
   get newest(): number {
     return this.#newest;

@@ -245,7 +245,7 @@ async function eraseUnfinished(path: string): Promise<void> {
   else await eraseFile(path);
 }
 
-/** Moves a file or a folder to a free name. Returns false if `from` does not exist. */
+/** Moves a file or a folder to a free name. Returns false if `from`, or the folder of `to`, does not exist. */
 export async function move(from: string, to: string): Promise<boolean> {
   if ((await ifThere(rename(from, to).then(() => true))) === undefined) return false;
   await syncDirectory(dirname(to));
@@ -265,10 +265,10 @@ export async function closeToOthers(path: string): Promise<number | undefined> {
   return mode;
 }
 
-/** Deletes the folder and its content, in no particular order. */
+/** Deletes the folder and its content, in no particular order. Neither it nor the folder above needs to exist. */
 export async function deleteTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
-  await syncDirectory(dirname(path));
+  await ifThere(syncDirectory(dirname(path)));
 }
 
 /** Deletes the folder if it is empty. */

@@ -17,7 +17,7 @@ import {
   deleteFile,
   deleteTree,
   fileBytes,
-  ifThere,
+  isThere,
   makeDirectory,
   move,
   syncDirectory,
@@ -168,15 +168,15 @@ export class SegmentedLog {
 
   /** Moves the folder to `aside`, where no log is opened, and deletes it there. */
   remove(aside: string): Promise<void> {
-    const { folder, files } = this.options;
+    const { folder, files, collectionId } = this.options;
     return this.#inTurn(async () => {
       this.#extent = undefined;
       this.#reservedEnd = 0;
       if (await move(folder, aside)) {
         files.forget(folder);
         await deleteTree(aside);
-      }
-      await ifThere(deleteTree(stagingOf(folder)));
+      } else if (await isThere(folder)) throw unavailable(`the log of collection ${collectionId} could not be removed`);
+      await deleteTree(stagingOf(folder));
       await deleteEmptyDirectory(dirname(folder));
     });
   }

@@ -79,12 +79,17 @@ export class LocalLogs implements EventLogs, LogLosses {
       const shared = this.#shared.get(collectionId);
       for (const handle of shared?.handles ?? []) await handle.close();
       const log = shared?.log ?? this.#logOf(collectionId);
+      await this.#keepFolder();
       await log.remove(join(this.#options.folder, REMOVED, `${collectionId}.${++this.#removed}`));
     });
   }
 
-  /** Checks `LOOKED_AT_MAX` logs, and the next ones in the next call: the files of an open log, the folder of another. */
+  /**
+   * Checks `LOOKED_AT_MAX` logs, and the next ones in the next call: the files of an open log, the folder of another. Makes the
+   * folder of all logs again if it was removed.
+   */
   async look(watched: readonly WatchedLog[]): Promise<DoubtedLog[]> {
+    await this.#keepFolder();
     const from = this.#lookedAt < watched.length ? this.#lookedAt : 0;
     const some = watched.slice(from, from + LOOKED_AT_MAX);
     this.#lookedAt = from + some.length;
@@ -104,6 +109,12 @@ export class LocalLogs implements EventLogs, LogLosses {
     const handles = [...this.#shared.values()].flatMap((shared) => [...shared.handles]);
     await Promise.all([...handles.map((handle) => handle.close()), this.#removals.allIdle()]);
     await this.#files.close();
+  }
+
+  /** Makes the folder of removed logs, and the one above it, if they are missing. */
+  async #keepFolder(): Promise<void> {
+    const removed = join(this.#options.folder, REMOVED);
+    if (!(await isThere(removed))) await makeDirectory(removed);
   }
 
   #logOf(collectionId: number): SegmentedLog {

@@ -1,9 +1,16 @@
 /** Files of a running standalone node that are deleted or cut off: a loss is reported without a write to that log. */
-import { readdir, rm, truncate } from 'node:fs/promises';
+import { access, readdir, rm, rmdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Client } from '../support/launch/client.js';
 import { Service } from '../support/launch/service.js';
+
+/** Removes each empty folder, and those that are empty then. */
+async function removeEmptyFolders(path: string): Promise<void> {
+  for (const entry of await readdir(path, { withFileTypes: true }))
+    if (entry.isDirectory()) await removeEmptyFolders(join(path, entry.name));
+  if ((await readdir(path)).length === 0) await rmdir(path);
+}
 
 describe('files removed or cut off while a standalone node runs', () => {
   let service: Service;
@@ -56,5 +63,28 @@ describe('files removed or cut off while a standalone node runs', () => {
     await rm(join(service.dataDir, 'registry', 'vouch-keys'), { recursive: true });
     await service.until(async () => (await rw.get('/health')).body.reason?.includes('registry/vouch-keys') ?? false);
     expect((await rw.get('/health')).body.status).to.equal('degraded');
+  });
+});
+
+describe('empty folders removed while a standalone node runs', () => {
+  it('are made again by the calls that need them, and a deletion still removes the log', async () => {
+    const service = await Service.start('standalone');
+    try {
+      const { rw, admin } = await service.newProject();
+      await removeEmptyFolders(service.dataDir);
+      const { body } = await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+      expect((await rw.post('/v1/records', { collection: 'c', values: [1, 2] })).status).to.equal(200);
+      expect((await rw.delete(`/v1/crypto/shred/${'6'.repeat(32)}`)).status).to.equal(200);
+      expect((await admin.put('/v1/aliases/alias', { collection: 'c' })).status).to.equal(200);
+      expect((await admin.delete('/v1/aliases/alias')).status).to.equal(204);
+      const folder = join(service.dataDir, 'collections', String(body.id));
+      await access(folder);
+      await removeEmptyFolders(service.dataDir);
+      expect((await rw.delete('/v1/namespaces/c')).status).to.equal(204);
+      expect(await access(folder).catch(({ code }) => code)).to.equal('ENOENT');
+      await service.until(async () => (await rw.get('/health')).body.status === 'ok');
+    } finally {
+      await service.stop();
+    }
   });
 });

@@ -337,7 +337,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'what a crash has left of a log is left',
     isIn: standalone,
     file: LOCAL_LOG,
-    find: 'await ifThere(deleteTree(stagingOf(folder)));',
+    find: 'await deleteTree(stagingOf(folder));',
     put: '',
   },
 ];

@@ -1,7 +1,7 @@
 // Covers: shared/bucket/directory.ts, shared/bucket/directoryFile.ts, shared/bucket/bucket.ts
 // Covers: shared/bucket/directoryView.ts, shared/bucket/revisions.ts, shared/bucket/watchers.ts
 /** A bucket in a folder: its files, changes by another process, and damage. */
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -90,6 +90,36 @@ describe('a directory bucket', () => {
     }
     const sorted = (map: Map<string, unknown>): string => JSON.stringify([...map].sort());
     await eventually('the watcher has every change', () => sorted(seen) === sorted(expected));
+  });
+
+  it('makes its folder again if it was removed while it was empty', async () => {
+    folder = join(folder, 'registry', 'bucket');
+    const bucket = await open();
+    await rm(join(folder, '..'), { recursive: true });
+    expect(await bucket.get('key')).to.equal(undefined);
+    const revision = await bucket.create('key', 1);
+    expect((await stat(folder)).mode & 0o777).to.equal(0o700);
+    expect((await (await open()).get('key'))!.revision).to.equal(revision);
+    await bucket.delete('key');
+    await rm(folder, { recursive: true });
+    await eventually(
+      'a look makes the folder',
+      async () => (await readdir(folder).catch(() => undefined)) !== undefined,
+    );
+    expect((await bucket.create('key', 2))! > revision!).to.equal(true);
+  });
+
+  it('does not make its folder again if that was removed with entries, until it is back', async () => {
+    const bucket = await open();
+    for (const key of ['one', 'two']) await bucket.put(key, key);
+    await rename(folder, `${folder}.aside`);
+    for (const key of ['one', 'two', 'three', 'three']) await expectCode(bucket.put(key, 'new'), 'unavailable');
+    await rename(`${folder}.aside`, folder);
+    await eventually('the entries are back', async () => (await bucket.get('two'))?.value === 'two');
+    await bucket.put('three', 'new');
+    expect(await Promise.all(['one', 'two', 'three'].map(async (key) => (await bucket.get(key))?.value))).to.deep.equal(
+      ['one', 'two', 'new'],
+    );
   });
 
   it('reports a write as unavailable if its sync fails, and shows its actual value', async () => {

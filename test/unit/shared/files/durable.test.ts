@@ -114,6 +114,7 @@ describe('durable files', () => {
     await deleteTree(at('a/b'));
     await deleteEmptyDirectory(at('a'));
     expect(await readdir(folder)).to.deep.equal([]);
+    await deleteTree(at('a/b'));
   });
 
   it('in /proc fail with ENOENT instead of a loop of attempts to make folders', async function () {

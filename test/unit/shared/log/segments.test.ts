@@ -292,6 +292,20 @@ describe('local segments', () => {
   });
 
   describe('after a removal', () => {
+    it('are gone, also if the folder in which logs are removed was missing', async () => {
+      await append(await folder.open(), 1);
+      await rm(join(folder.path, 'removed'), { recursive: true });
+      await folder.logs.remove(COLLECTION);
+      expect(await readdir(folder.path)).to.deep.equal(['removed']);
+    });
+
+    it('have their folder again at the next look', async () => {
+      await folder.open();
+      await rm(folder.path, { recursive: true });
+      await folder.logs.look([]);
+      expect(await readdir(folder.path)).to.deep.equal(['removed']);
+    });
+
     it('leave nothing of the log', async () => {
       await append(await folder.open(), 1);
       await folder.logs.remove(COLLECTION);
