@@ -205,7 +205,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return id;
   }
 
-  /** The answer's field with the position of a write. Only a cluster's log is replicated and has a position. */
+  /** The answer's field with the sequence of a write. The API has it in a cluster only, where it is a position in a replicated log. */
   logIndex(sequence: number): { log_index?: number } {
     return this.services.backend.mode === 'cluster' ? { log_index: sequence } : {};
   }
