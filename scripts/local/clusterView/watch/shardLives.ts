@@ -51,7 +51,8 @@ export class ShardLives {
     this.#begun(shard, before, heartbeat, nowMs);
     this.#lives.set(shard, { heartbeat, seenMs: nowMs, isMissed: false });
     for (const { collectionId, part, reason } of heartbeat.damages) {
-      const text = `collection ${collectionId} at ${shard}: ${part} quarantined: ${reason}`;
+      const place = collectionId === null ? part : `${part} of collection ${collectionId}`;
+      const text = `${shard} reports damage: ${place}: ${reason}`;
       if (this.#reported.has(text)) continue;
       this.#reported.add(text);
       this.news.add('failed', text);

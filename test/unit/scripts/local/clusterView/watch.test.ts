@@ -187,11 +187,15 @@ describe('the events of a cluster', () => {
     const lives = new ShardLives(() => 4, 2_000, news);
     lives.set('s1', heartbeat(), 0);
     lives.set('s1', undefined, 2_000);
-    const damages: Damage[] = [{ collectionId: 17, part: 'follower', reason: 'it differs' }];
+    const damages: Damage[] = [
+      { collectionId: 17, part: 'follower', reason: 'it differs' },
+      { collectionId: null, part: 'vault', reason: 'the master key is missing' },
+    ];
     for (const atMs of [2_500, 3_000]) lives.set('s1', heartbeat({ damages }), atMs);
     expect(news.items.slice(2).map(({ text }) => text)).to.deep.equal([
       's1 is back after 2.5 s and still has 4 collections',
-      'collection 17 at s1: follower quarantined: it differs',
+      's1 reports damage: follower of collection 17: it differs',
+      's1 reports damage: vault: the master key is missing',
     ]);
   });
 });
