@@ -36,7 +36,7 @@ import { json, jsonText, type Reply } from '../http/reply.js';
 import { queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
-import { receiptJson, unixSeconds, utf8Text, writeVector } from './recordJson.js';
+import { unixSeconds, utf8Text, writeVector } from './recordJson.js';
 
 const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
 const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
@@ -56,7 +56,7 @@ export const RECORD_ROUTES: readonly Route[] = [
       const life = { ...expiry, ...lifeOf(collection) };
       const call = { op: 'insert', vector, tag, requestId, metadata, text, ...life, ...(keyId && { keyId }) } as const;
       const { id, deduplicated, receipt, keyId: key } = await request.call(collection, call);
-      const start = `{"id":${id},"deduplicated":${deduplicated},"receipt":${receiptJson(receipt)}`;
+      const start = `{"id":${id},"deduplicated":${deduplicated},"receipt":${receipt}`;
       return jsonText(key === undefined ? `${start}}` : `${start},"key_id":"${key}"}`);
     },
   }),

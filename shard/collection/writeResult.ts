@@ -1,16 +1,18 @@
 /** Results of committed writes. */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
+import type { Receipt } from '../../shared/model/receipt.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { WriteCall } from '../../shared/protocol/writes.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import { receiptJson } from '../audit/receipt.js';
 import { bytesOf } from '../search/found.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { WriteAnswer } from '../state/plannedCalls.js';
 import type { CollectionParts } from './logImport.js';
 
 /** Receipts of a commit, by sequence. */
-export type Receipts = Map<number, Results['insert']['receipt']>;
+export type Receipts = Map<number, Receipt>;
 
 type Inserted = Extract<WriteAnswer, { kind: 'insert' }>;
 
@@ -28,10 +30,10 @@ export function committedResult(
 function insertResult(
   { encrypted }: CollectionState,
   { write: { recordId: id }, deduplicated }: Inserted,
-  receipt: Results['insert']['receipt'],
+  receipt: Receipt,
 ): Results['insert'] {
   const keyId = encrypted.get(id)?.keyId;
-  return { id, deduplicated, receipt, ...(keyId && { keyId }) };
+  return { id, deduplicated, receipt: receiptJson(receipt), ...(keyId && { keyId }) };
 }
 
 /** Returns the result of an applied write. Throws errors of a receipt that is made again. */

@@ -4,7 +4,6 @@ import type { BATCH_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { GraphWrite } from '../model/graph.js';
 import type { AccessChange, AccessSettings } from '../model/readAudit.js';
-import type { Receipt } from '../model/receipt.js';
 import type { RecordName } from '../model/recordName.js';
 import type { LifeMs, UnixMs, Whole } from '../model/whole.js';
 
@@ -109,7 +108,8 @@ export interface WriteResults {
   insert: {
     readonly id: number;
     readonly deduplicated: boolean;
-    readonly receipt: Receipt;
+    /** The JSON of a `Receipt`, as the client gets it. */
+    readonly receipt: string;
     /** The key that the record is under. */
     readonly keyId?: string;
   };

@@ -47,6 +47,19 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect(second.body.receipt.new_root).not.to.equal(receipt.new_root);
   });
 
+  it('inserts and their repetitions answer in one order of members, also under a key', async () => {
+    for (const key of [{}, { key_id: 'new' }]) {
+      const request_id = id32(Object.keys(key).length);
+      const first = await insert({ request_id, ...key });
+      const { id, deduplicated, receipt, key_id } = first.body;
+      const { record_id, old_root, new_root, proof, sequence, timestamp, state_hash } = receipt;
+      const inOrder = { record_id, old_root, new_root, proof, sequence, timestamp, state_hash };
+      expect(first.text).to.equal(JSON.stringify({ id, deduplicated, receipt: inOrder, key_id }));
+      const repeated = await insert({ request_id, ...key });
+      expect(repeated.text).to.equal(first.text.replace('"deduplicated":false', '"deduplicated":true'));
+    }
+  });
+
   it('get returns the text where `with` names it, and null where the record has none', async () => {
     const text = 'Grüße \u{1f984}';
     await insert({ text });

@@ -115,6 +115,9 @@ export const storeGuardOf = (read: () => number | StoreRoom, limitBytes = 100): 
     logger: silentLogger,
   });
 
+/** The receipt in the answer of an insert. */
+export const receiptIn = ({ receipt }: Pick<Results['insert'], 'receipt'>): Receipt => JSON.parse(receipt) as Receipt;
+
 export interface EngineOptions {
   readonly capacity?: number;
   readonly capacityBytes?: number;
@@ -223,12 +226,16 @@ export class Engine {
   }
 }
 
+/** The answer of an insert, with its receipt parsed. */
+export type Inserted = Omit<Results['insert'], 'receipt'> & { readonly receipt: Receipt };
+
 /** Typed calls to one collection. */
 export class TestCollection {
   constructor(readonly hosted: CollectionHandle) {}
 
-  insert(values: readonly number[], extra: Partial<InsertCall> = {}): Promise<Results['insert']> {
-    return this.write(insertOf(fixed(...values), extra)) as Promise<Results['insert']>;
+  async insert(values: readonly number[], extra: Partial<InsertCall> = {}): Promise<Inserted> {
+    const answer = (await this.write(insertOf(fixed(...values), extra))) as Results['insert'];
+    return { ...answer, receipt: receiptIn(answer) };
   }
 
   async batch(

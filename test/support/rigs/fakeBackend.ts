@@ -298,7 +298,8 @@ function insert(fake: FakeCollection, { vector, tag, metadata }: InsertCall): Re
   const id = ++fake.sequence;
   fake.records.set(id, { vector, tag, metadata });
   const hashes = { old_root: '', new_root: '', proof: '', state_hash: '' };
-  return { id, deduplicated: false, receipt: { ...hashes, record_id: id, sequence: id, timestamp: 0 } };
+  const receipt = JSON.stringify({ ...hashes, record_id: id, sequence: id, timestamp: 0 });
+  return { id, deduplicated: false, receipt };
 }
 
 function insertBatch(fake: FakeCollection, { count, vectors, metadata }: InsertBatchCall): number[] {

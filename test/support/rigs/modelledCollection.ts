@@ -16,7 +16,7 @@ import type { Call, Results } from '../../../shared/protocol/calls.js';
 import { nextTurn } from '../../../shared/scheduling/slice.js';
 import { eventually } from '../expectations.js';
 import { bytesOf, mean, type Near, nearest, recallOf, scoreOf, type Vector } from '../model/indexVectors.js';
-import { batchOf, insertOf, soon } from './engine.js';
+import { batchOf, insertOf, receiptIn, soon } from './engine.js';
 
 interface Known {
   readonly vector: Vector;
@@ -67,7 +67,7 @@ export class ModelledCollection {
   async insert(vector: Vector): Promise<number> {
     await nextTurn();
     const answer = (await this.hosted.run(insertOf(bytesOf(vector)), soon())) as Results['insert'];
-    this.#learn(answer.id, vector, answer.receipt.sequence);
+    this.#learn(answer.id, vector, receiptIn(answer).sequence);
     return answer.id;
   }
 

@@ -12,6 +12,7 @@ import {
   Engine,
   fixed,
   insertOf,
+  receiptIn,
   requestIdOf,
   soon,
   type TestCollection,
@@ -116,12 +117,14 @@ class History {
     else await Promise.allSettled(calls.map((call) => this.collection.write(call)));
   }
 
-  async #remember({ receipt }: Partial<Results['insert']>): Promise<void> {
+  async #remember({ receipt: text }: Partial<Results['insert']>): Promise<void> {
     const timeMs = this.clock.nowMs();
     const answers = await Promise.all(searches(timeMs).map((call) => search(this.#alone, call)));
     const { stateHash } = await replayedLog(this.#aloneLogs.frames(ID));
     this.moments.push({ timeMs, answers, stateHash });
-    if (receipt !== undefined) this.receipts.set(receipt.sequence, receipt.state_hash);
+    if (text === undefined) return;
+    const receipt = receiptIn({ receipt: text });
+    this.receipts.set(receipt.sequence, receipt.state_hash);
   }
 
   #change(): WriteCall[] {

@@ -1,7 +1,7 @@
 // Covers: shard/audit/stateHash.ts
 import { expect } from 'chai';
 import { leafHash, RECORD_STATE } from '../../../../shard/audit/leaf.js';
-import { makeReceipt, type WriteFacts } from '../../../../shard/audit/receipt.js';
+import { makeReceipt, receiptJson, type WriteFacts } from '../../../../shard/audit/receipt.js';
 import { StateTree } from '../../../../shard/audit/stateTree.js';
 import { EMPTY_HASH, toHex } from '../../../../shared/hashing/hash.js';
 import { nextChainHead } from '../../../../shared/log/chain.js';
@@ -83,6 +83,12 @@ const valuesOf = ({ record: values }: Pick<Write, 'record'>): RecordValues | 'de
 describe('a receipt', () => {
   it('is made as documented, for an insert and for a change', () => {
     expect(sampleReceipts()).to.deep.equal({ inserted: INSERTED, deleted: DELETED });
+  });
+
+  it('has the JSON that JSON.stringify writes', async () => {
+    const history = new History(seededRandom(testSeed()));
+    while (history.writes.length < 100) await history.commit(5);
+    for (const { receipt } of history.writes) expect(receiptJson(receipt)).to.equal(JSON.stringify(receipt));
   });
 
   it('verifies from its own bytes, and against the record', () => {

@@ -3,9 +3,16 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { type EventLog, type EventLogs, LogDamaged } from '../../../../shared/log/eventLog.js';
-import type { Results } from '../../../../shared/protocol/calls.js';
 import { eventually, expectCode, gate } from '../../../support/expectations.js';
-import { configOf, Engine, fixed, insertOf, requestIdOf, type TestCollection } from '../../../support/rigs/engine.js';
+import {
+  configOf,
+  Engine,
+  fixed,
+  type Inserted,
+  insertOf,
+  requestIdOf,
+  type TestCollection,
+} from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
 const ID = 7;
@@ -40,7 +47,7 @@ describe('the answer to a repeated old write', () => {
   let logs: GatedLogs;
   let engine: Engine;
   let collection: TestCollection;
-  let first: Results['insert'];
+  let first: Inserted;
   let reads: ReturnType<typeof gate>;
 
   beforeEach(async () => {
@@ -58,7 +65,7 @@ describe('the answer to a repeated old write', () => {
     await engine.context.pasts.end();
   });
 
-  const repeat = (): Promise<Results['insert']> => collection.insert([0, 0], { requestId: FIRST });
+  const repeat = (): Promise<Inserted> => collection.insert([0, 0], { requestId: FIRST });
   const untilRead = (): Promise<void> => eventually('the frame is being read', () => logs.waiting > 0);
 
   it('equals the first answer, and commits made meanwhile do not wait for it', async () => {

@@ -13,7 +13,7 @@ import { feedSubject } from '../../../../shared/transport/subjects.js';
 import { NotServed } from '../../../../shared/transport/transportErrors.js';
 import { eventually, rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
-import { batchOf, fixed, insertOf } from '../../../support/rigs/engine.js';
+import { batchOf, fixed, insertOf, receiptIn } from '../../../support/rigs/engine.js';
 import { numbersIn, ShardRig, watchOpenings } from '../../../support/rigs/shardRig.js';
 
 const ID = 7;
@@ -185,8 +185,8 @@ describe('a follower', () => {
     let answers = 0;
     const writer = async (): Promise<void> => {
       for (let x = 1; answers < 60; x++) {
-        const { receipt } = await insert(x);
-        answeredMs[receipt.sequence] = systemClock.monotonicMs();
+        const { sequence } = receiptIn(await insert(x));
+        answeredMs[sequence] = systemClock.monotonicMs();
         if (random.int(8) === 0) setTimeout(reach.mute(), random.int(300));
         await delay(random.int(10));
       }

@@ -22,11 +22,12 @@ import {
   NODES_OF_RECORD_MAX,
 } from '../../../../shared/model/graph.js';
 import type { Receipt } from '../../../../shared/model/receipt.js';
+import type { Results } from '../../../../shared/protocol/calls.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { readProof, verifyReceipt } from '../../../../verifier/receipt.js';
 import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
-import { configOf, Engine, requestIdOf, soon, type TestCollection } from '../../../support/rigs/engine.js';
+import { configOf, Engine, receiptIn, requestIdOf, soon, type TestCollection } from '../../../support/rigs/engine.js';
 import { GraphModel } from '../../../support/rigs/graphModel.js';
 import { replayedLog } from '../../../support/rigs/replayedLog.js';
 
@@ -139,7 +140,7 @@ describe('the graph of a collection', () => {
       try {
         const answer = await collection.write(op);
         expect(accepted, JSON.stringify(op)).to.equal(true);
-        if (op.op === 'insert') receipts.push((answer as { receipt: Receipt }).receipt);
+        if (op.op === 'insert') receipts.push(receiptIn(answer as Results['insert']));
       } catch (error) {
         expect(accepted, `${JSON.stringify(op)}: ${error}`).to.equal(false);
       }

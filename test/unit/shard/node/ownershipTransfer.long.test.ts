@@ -7,7 +7,7 @@ import type { Call, ResultOf } from '../../../../shared/protocol/calls.js';
 import { NotServed } from '../../../../shared/transport/transportErrors.js';
 import { eventually, expectCode, gate, rejection } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
-import { fixed, insertOf } from '../../../support/rigs/engine.js';
+import { fixed, insertOf, receiptIn } from '../../../support/rigs/engine.js';
 import { Reach } from '../../../support/rigs/memoryCluster.js';
 import { numbersIn, type RiggedShard, ShardRig, watchOpenings } from '../../../support/rigs/shardRig.js';
 
@@ -43,10 +43,11 @@ describe('an ownership transfer', () => {
     const inserted = new Set<number>();
     const writer = async (): Promise<void> => {
       while (!isOver()) {
-        const { id, receipt } = await insert(random.int(1_000));
+        const answer = await insert(random.int(1_000));
+        const { id } = answer;
         expect(inserted.has(id), `record ${id} was given twice`).to.equal(false);
         inserted.add(id);
-        answered = Math.max(answered, receipt.sequence);
+        answered = Math.max(answered, receiptIn(answer).sequence);
       }
     };
     // A coordinator that receives no change asks the known owner as long as that answers.
