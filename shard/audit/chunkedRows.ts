@@ -43,6 +43,14 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     return this.#view(row, count);
   }
 
+  /** Copies the row to `target` from `to` on. */
+  copy(row: number, target: A, to: number): void {
+    const { width } = this;
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
+    const from = (row % CHUNK_ROWS) * width;
+    for (let i = 0; i < width; i++) target[to + i] = chunk[from + i]!;
+  }
+
   set(row: number, values: A): void {
     this.at(row).set(values);
   }

@@ -60,17 +60,17 @@ export function foldPath(
   let last = leaves - 1;
   for (let at = 0; at < path.length; at += HASH_BYTES) {
     // The last node of a level without a sibling is also the node of the level above.
-    while (position === last && position % 2 === 0 && position > 0) {
-      position /= 2;
-      last /= 2;
+    while (position === last && (position & 1) === 0 && position > 0) {
+      position >>>= 1;
+      last >>>= 1;
     }
-    if (position % 2 === 0) {
-      copyHash(children, HASH_BYTES, 0);
-      copyHash(path, at, HASH_BYTES);
-    } else copyHash(path, at, 0);
+    if ((position & 1) === 0) {
+      copyHash(children, HASH_BYTES, children, 0);
+      copyHash(path, at, children, HASH_BYTES);
+    } else copyHash(path, at, children, 0);
     hashNode(children, children, HASH_BYTES);
-    position = Math.floor(position / 2);
-    last = Math.floor(last / 2);
+    position >>>= 1;
+    last >>>= 1;
   }
   return children.slice(HASH_BYTES);
 }
@@ -81,17 +81,17 @@ export function foldPath(
  */
 export function foldWithoutLeaf(path: Uint8Array, hashNode: HashNode): Uint8Array {
   if (path.length === 0) return EMPTY_HASH;
-  copyHash(path, 0, HASH_BYTES);
+  copyHash(path, 0, children, HASH_BYTES);
   for (let at = HASH_BYTES; at < path.length; at += HASH_BYTES) {
-    copyHash(path, at, 0);
+    copyHash(path, at, children, 0);
     hashNode(children, children, HASH_BYTES);
   }
   return children.slice(HASH_BYTES);
 }
 
-/** Copies a hash to the children. A view of it would take longer, and be garbage. */
-function copyHash(from: Uint8Array, at: number, to: number): void {
-  for (let i = 0; i < HASH_BYTES; i++) children[to + i] = from[at + i]!;
+/** Copies a hash. A view of it would take longer, and be garbage. */
+export function copyHash(from: Uint8Array, at: number, target: Uint8Array, to: number): void {
+  for (let i = 0; i < HASH_BYTES; i++) target[to + i] = from[at + i]!;
 }
 
 /** Whether all bytes are 0. The first byte nearly always decides. */

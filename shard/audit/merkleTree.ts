@@ -145,9 +145,13 @@ export class MerkleTree {
     this.#assertHolds(index, size);
     this.#hashChanged();
     const siblings = siblingsOf(index, size);
-    const path = new Uint8Array((siblings.length / 2) * HASH_BYTES);
-    for (let i = 0, at = path.length - HASH_BYTES; i < siblings.length; i += 2, at -= HASH_BYTES)
-      path.set(this.#subtree(siblings[i]!, siblings[i + 1]!), at);
+    let at = (siblings.length / 2) * HASH_BYTES;
+    // An array of its own would have memory outside of the heap, which costs more than the path.
+    const path = Buffer.allocUnsafe(at);
+    for (let i = 0; i < siblings.length; i += 2) {
+      at -= HASH_BYTES;
+      this.#copySubtree(siblings[i]!, siblings[i + 1]!, path, at);
+    }
     return path;
   }
 
@@ -214,14 +218,24 @@ export class MerkleTree {
   /** Returns the node over leaves `low` to below `high`, with the overrides. It may be a view. */
   #subtree(low: number, high: number, overrides?: Overrides): Uint8Array {
     const width = high - low;
-    const isComplete = isPowerOfTwo(width);
-    if (isComplete && (width === 1 || width >= this.#group) && !overrides?.isAny(low, high))
-      return this.#levels[this.#levelOf(width)]!.at(low / width);
+    if (this.#isKept(width) && !overrides?.isAny(low, high)) return this.#levels[this.#levelOf(width)]!.at(low / width);
     // A single leaf has an override here.
     if (width === 1) return overrides!.leaf(low);
     const middle = low + splitOf(width);
     const left = this.#subtree(low, middle, overrides);
     return joinNodes(left, this.#subtree(middle, high, overrides), this.hashNode);
+  }
+
+  /** Whether the nodes over complete subtrees of `width` leaves are in a level. */
+  #isKept(width: number): boolean {
+    return isPowerOfTwo(width) && (width === 1 || width >= this.#group);
+  }
+
+  /** Copies the node over leaves `low` to below `high`. */
+  #copySubtree(low: number, high: number, target: Uint8Array, at: number): void {
+    const width = high - low;
+    if (this.#isKept(width)) this.#levels[this.#levelOf(width)]!.copy(low / width, target, at);
+    else target.set(this.#subtree(low, high), at);
   }
 
   /** Hashes the complete ancestors of the changed leaves, each once, level by level. */
@@ -276,7 +290,7 @@ export class MerkleTree {
 
   /** Returns the kept level of nodes over `leaves` leaves. */
   #levelOf(leaves: number): number {
-    return leaves === 1 ? 0 : Math.log2(leaves) - this.#groupShift + 1;
+    return leaves === 1 ? 0 : 32 - Math.clz32(leaves) - this.#groupShift;
   }
 
   #assertHolds(index: number, size: number): void {
@@ -312,4 +326,4 @@ function siblingsOf(index: number, size: number): number[] {
 const isPowerOfTwo = (n: number): boolean => (n & (n - 1)) === 0;
 
 /** Returns the largest power of two below `n`, for `n` of at least 2. */
-export const splitOf = (n: number): number => 2 ** (31 - Math.clz32(n - 1));
+export const splitOf = (n: number): number => 1 << (31 - Math.clz32(n - 1));

@@ -16,7 +16,7 @@ import { HASH_BYTES } from '../../shared/limits.js';
 import { ACTOR_BYTES_MAX, actorSizeBytes, writeActor } from '../../shared/log/actorCodec.js';
 import type { Actor } from '../../shared/model/actor.js';
 import type { Receipt } from '../../shared/model/receipt.js';
-import { foldPath, foldWithoutLeaf } from './merkleNode.js';
+import { copyHash, foldPath, foldWithoutLeaf } from './merkleNode.js';
 import { stateHash } from './stateHash.js';
 import { hashStateNode, type StatedRoot, stateRoot, type TreeWrite } from './stateTree.js';
 
@@ -91,12 +91,12 @@ function proofText(facts: WriteFacts, write: TreeWrite): string {
   writeU64(view, 16, write.leaves);
   writeU64(view, 24, facts.sequence);
   writeU64(view, 32, facts.timeMs);
-  let at = HASHES_AT;
-  const { chainHeadBefore, eventHash, graphRoot, configHash } = facts;
-  for (const hash of [write.oldLeaf, write.newLeaf, chainHeadBefore, eventHash, graphRoot, configHash]) {
-    bytes.set(hash, at);
-    at += HASH_BYTES;
-  }
+  copyHash(write.oldLeaf, 0, bytes, HASHES_AT);
+  copyHash(write.newLeaf, 0, bytes, HASHES_AT + HASH_BYTES);
+  copyHash(facts.chainHeadBefore, 0, bytes, HASHES_AT + 2 * HASH_BYTES);
+  copyHash(facts.eventHash, 0, bytes, HASHES_AT + 3 * HASH_BYTES);
+  copyHash(facts.graphRoot, 0, bytes, HASHES_AT + 4 * HASH_BYTES);
+  copyHash(facts.configHash, 0, bytes, HASHES_AT + 5 * HASH_BYTES);
   bytes.set(write.path, PATH_AT);
   if (actor !== null) writeActor(actor, bytes, pathEnd);
   return bytes.toString('base64url', 0, pathEnd + actorBytes);

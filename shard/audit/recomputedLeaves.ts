@@ -9,6 +9,7 @@
  */
 import { HASH_BYTES } from '../../shared/limits.js';
 import { Damaged } from '../../shared/log/damaged.js';
+import { copyHash } from './merkleNode.js';
 
 /** Leaves of a tree by index. `ChunkedRows` keeps them. */
 export interface Leaves {
@@ -16,6 +17,8 @@ export interface Leaves {
   append(leaves: Uint8Array): void;
   /** Returns a view, valid until other groups are read. */
   at(index: number): Uint8Array;
+  /** Copies a leaf to `target` from `to` on. A view of it would take longer, and be garbage. */
+  copy(index: number, target: Uint8Array, to: number): void;
   /** Returns a view of a whole group, valid until other groups are read. */
   rows(first: number, count: number): Uint8Array;
   set(index: number, leaf: Uint8Array): void;
@@ -72,6 +75,10 @@ export class RecomputedLeaves implements Leaves {
   at(index: number): Uint8Array {
     const at = (index % this.group) * HASH_BYTES;
     return this.#groupOf(index).subarray(at, at + HASH_BYTES);
+  }
+
+  copy(index: number, target: Uint8Array, to: number): void {
+    copyHash(this.#groupOf(index), (index % this.group) * HASH_BYTES, target, to);
   }
 
   rows(first: number): Uint8Array {

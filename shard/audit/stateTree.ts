@@ -117,18 +117,28 @@ export class StateTree extends MerkleTree {
    * many hashes. Throws RangeError if this write did not add or change the leaf.
    */
   *pastWrite(index: number, leaves: number, sequence: number): Generator<undefined, TreeWrite> {
-    const change = this.changes.changeOf(sequence);
-    if (change === undefined ? index !== leaves - 1 : index !== change.index || leaves !== change.leaves)
-      throw new RangeError(`write ${sequence} did not touch leaf ${index} of ${leaves}`);
-    const kind = change === undefined ? 'insert' : 'change';
-    const write = { kind, leaves, oldLeaf: change?.oldLeaf ?? EMPTY_HASH } as const;
-    // No later write has changed a leaf.
-    if (this.changes.firstSince(sequence + 1) === this.changes.length)
-      return { ...write, newLeaf: this.leaf(index), path: this.path(index, leaves) };
+    const recent = this.#recentWrite(index, leaves, sequence);
+    if (recent !== undefined) return recent;
+    const change = this.#assertTouched(index, leaves, sequence);
     const past = this.pastTree(leaves, sequence);
     const path = yield* this.pastPath(index, past);
     const newLeaf = past.overrides.isAny(index, index + 1) ? past.overrides.leaf(index).slice() : this.leaf(index);
-    return { ...write, newLeaf, path };
+    return writeOf(change, leaves, newLeaf, path);
+  }
+
+  /** Computes what `pastWrite` does, at once; undefined if a later write has changed a leaf. */
+  #recentWrite(index: number, leaves: number, sequence: number): TreeWrite | undefined {
+    if (this.changes.firstSince(sequence + 1) !== this.changes.length) return undefined;
+    const change = this.#assertTouched(index, leaves, sequence);
+    return writeOf(change, leaves, this.leaf(index), this.path(index, leaves));
+  }
+
+  /** Returns the change that the write made; undefined for an insert. */
+  #assertTouched(index: number, leaves: number, sequence: number): LeafChange | undefined {
+    const change = this.changes.changeOf(sequence);
+    if (change === undefined ? index !== leaves - 1 : index !== change.index || leaves !== change.leaves)
+      throw new RangeError(`write ${sequence} did not touch leaf ${index} of ${leaves}`);
+    return change;
   }
 
   /** Returns the tree after the write `sequence`, when it had `size` leaves. Reading it costs a look at each later change. */
@@ -136,3 +146,11 @@ export class StateTree extends MerkleTree {
     return { size, overrides: new PastLeaves(this.changes, sequence, size) };
   }
 }
+
+const writeOf = (change: LeafChange | undefined, leaves: number, newLeaf: Uint8Array, path: Uint8Array): TreeWrite => ({
+  kind: change === undefined ? 'insert' : 'change',
+  leaves,
+  oldLeaf: change?.oldLeaf ?? EMPTY_HASH,
+  newLeaf,
+  path,
+});
