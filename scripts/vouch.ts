@@ -26,7 +26,7 @@ const usage = (): string =>
     '',
     ...Object.entries(COMMANDS).map(([name, does]) => `  ${name.padEnd(12)}${does}`),
     '',
-    `Each command answers --help; vouch --version is the version. Where the package is not installed, vouch is npx with its file: npx ./vouch-${version}.tgz COMMAND.`,
+    `Each command answers --help; vouch --version is the version. Where the package is not installed, vouch is npx with its file: npx --yes ./vouch-${version}.tgz COMMAND.`,
   ].join('\n');
 
 const [command = '--help', ...args] = process.argv.slice(2);

@@ -29,7 +29,7 @@ const COMMANDS: readonly Command[] = [
   ...(['create', 'list', 'revoke', 'release', 'rotate-master', 'nats', 'streams', 'master', 'log'] as const),
 ];
 
-export const KEY_USAGE = [
+const USES = [
   `create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d] [--collections <name,prefix*,…>]`,
   'list [--project <name>]',
   'revoke <id>',
@@ -39,9 +39,20 @@ export const KEY_USAGE = [
   'streams',
   'master --out <file>',
   'log',
-]
-  .map((args) => commandText('keys', args))
-  .join('\n');
+];
+
+const USES_EXPLAINED = `  create         makes an API key, and prints it once; a project exists from its first key on
+  list           shows the API keys; revoke ends one of them
+  release        lets a quarantined collection be opened again
+  rotate-master  wraps all keys of encrypted records by a new master key, and erases the old one; --prepare only makes the new
+                 one, --forget-damaged also finishes if entries of the vault do not verify
+  nats           makes the users of NATS servers on several machines; streams makes the streams there
+  master         makes a master key that shards on several machines share
+  log            prints the public key of the service log; makes the key if there is none`;
+
+export const KEY_USAGE = `${USES.map((args) => commandText('keys', args)).join('\n')}
+
+${USES_EXPLAINED}`;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 

@@ -15,8 +15,9 @@ export interface MonitorRequest {
 export const MONITOR_USAGE = `${commandText('monitor', '--log URL --policy FILE [--state FILE] [--key KEY] [--every SECONDS] [--once]')}
 
 URL is the prefix of the log, such as https://vouch.example.com/log, and the policy says whose signatures are needed
-(c2sp.org/tlog-policy). The state (default: monitor.json) keeps what was seen. With an API key, in --key or VOUCH_KEY, the
-project's collections must be there, and their own logs be those that the service log has. It looks every 10 seconds, with --once a single time. Ends with
+(c2sp.org/tlog-policy). The state (default: monitor.json) keeps what was seen. With an API key, in --key or VOUCH_KEY, it
+also checks that the project's collections exist, and that their own logs are those of the service log. It checks every 10
+seconds, with --once a single time. Ends with
   0  where all holds, or at Ctrl-C
   1  where the history was changed: the evidence is kept beside the state
   2  where it could not be checked`;
