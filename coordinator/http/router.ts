@@ -21,6 +21,7 @@ interface Node<R> {
 
 /** A longer path is near to none. */
 const PATH_CHARS_MAX = 256;
+const SLASHES_AT_END = /\/+$/;
 /** A word that callers may try where the paths of this API have `namespaces`. */
 const OTHER_WORD = /\bcollections?\b/;
 
@@ -85,8 +86,11 @@ export class Router<R extends Routable> {
   /** The path that a caller of an unknown path probably meant, with the names of its parameters. Undefined if no path is near. */
   nearestTo(path: string): string | undefined {
     if (path.length > PATH_CHARS_MAX) return undefined;
-    const found = this.#nearest(path);
-    return found === undefined && OTHER_WORD.test(path) ? this.#nearest(path.replace(OTHER_WORD, 'namespaces')) : found;
+    const asked = path.replace(SLASHES_AT_END, '');
+    const found = this.#nearest(asked);
+    return found === undefined && OTHER_WORD.test(asked)
+      ? this.#nearest(asked.replace(OTHER_WORD, 'namespaces'))
+      : found;
   }
 
   #nearest(path: string): string | undefined {

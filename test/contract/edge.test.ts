@@ -161,6 +161,9 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     for (const [path, meant] of [
       ['/v1/serach', '/v1/search'],
       ['/v1/search/', '/v1/search'],
+      ['/v1/namespaces/', '/v1/namespaces'],
+      ['/v1/namespaces/words/', '/v1/namespaces/{name}'],
+      ['/v1/recrds//', '/v1/records'],
       ['/v1/Search/Multi', '/v1/search/multi'],
       ['/search', '/v1/search'],
       ['/v1/record/7', '/v1/records/{id}'],

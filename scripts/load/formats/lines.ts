@@ -77,6 +77,9 @@ const LINE_ENDS = ['\r\n', '\n', '\r'];
 /** Each byte becomes one character, so that a field can be read as UTF-8 by itself. */
 const BYTEWISE = 'latin1';
 
+/** Titles that an error shows. */
+const SHOWN_TITLES = 3;
+
 /** Other characters that separate columns. */
 const OTHER_DELIMITERS = [';', '\t', '|'];
 
@@ -135,11 +138,21 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
           Object.fromEntries(values.map((value, i) => [named[i]!, fieldText(value, named[i]!)])),
         );
       }
+      if (number === 0 && titles !== undefined) throw onlyTitles(name, titles);
     } catch (error) {
       throw error instanceof CsvError ? new Error(`${name} is not valid CSV: ${error.message}`) : error;
     }
   });
   return { ...guessed, hasColumns: true };
+}
+
+/** A file of one line has no rows, or its row lacks titles. */
+function onlyTitles(name: string, titles: readonly string[]): Error {
+  const shown = titles.slice(0, SHOWN_TITLES).map((title) => JSON.stringify(title));
+  const all = titles.length > SHOWN_TITLES ? [...shown, '…'] : shown;
+  return new Error(
+    `${name} has one line, which is read as the titles of its columns (${all.join(', ')}): add rows below it, or titles above it if it is a row`,
+  );
 }
 
 const isEmptyLine = (values: readonly string[]): boolean => values.length === 1 && values[0] === '';

@@ -59,7 +59,15 @@ describe('lines of a text file', () => {
     expect(await read('csv', '\uFEFFid,n\n1,2\n')).to.deep.equal([{ id: '1', n: '2' }]);
     expect(await read('csv', '\uFEFF"id",n\n1,2\n')).to.deep.equal([{ id: '1', n: '2' }]);
     expect(await read('jsonl', '\uFEFF{"id":1}\n')).to.deep.equal([{ id: 1 }]);
-    expect(await read('csv', 'a')).to.deep.equal([]);
+    expect(await read('csv', '\uFEFFid\n1\n')).to.deep.equal([{ id: '1' }]);
+  });
+
+  it('a CSV file of one line is refused, since that line is its titles', async () => {
+    expect(await failureOf('csv', '1,2,3,4\n')).to.match(
+      /^\d+ has one line, which is read as the titles of its columns \("1", "2", "3", …\): add rows below it, or titles above/,
+    );
+    expect(await failureOf('csv', 'a')).to.match(/the titles of its columns \("a"\): /);
+    expect(await read('csv', '')).to.deep.equal([]);
   });
 
   it('an empty line below a single title is an empty field, and below several titles is skipped', async () => {
