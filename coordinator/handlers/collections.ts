@@ -177,8 +177,8 @@ function accessChange({ audit_reads, access_retention_days: days }: ChangeCollec
 }
 
 /** Throws `forbidden` if the key may not erase the access log of the collection. */
-function assertMayErase({ scope }: Caller, { name, auditReads }: Collection): void {
-  if (auditReads !== undefined && !allows(scope, 'admin'))
+function assertMayErase({ scope }: Caller, { name, auditReads, wasAudited }: Collection): void {
+  if ((auditReads !== undefined || wasAudited) && !allows(scope, 'admin'))
     throw refusal('forbidden', 'accessLog', { name: JSON.stringify(name), own: scope });
 }
 

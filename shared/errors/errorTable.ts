@@ -61,7 +61,7 @@ export const ERRORS = {
       collection: 'this key may not use collection {name}; it is limited to {own}',
       project: 'this concerns the whole project, and this key is limited to {own}',
       accessLog:
-        'the reads of collection {name} are audited: only a key of scope admin deletes it with its access log; yours is {own}',
+        'the reads of collection {name} are or were audited: only a key of scope admin deletes it with its access log; yours is {own}',
     },
   },
   collection_not_found: {

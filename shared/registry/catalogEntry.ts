@@ -39,6 +39,8 @@ export interface CatalogEntry {
   readonly accessRetentionDays?: RetentionDays;
   /** Present while the two above are those that the creation asks for, and the log may not have them yet. */
   readonly accessAsked?: true;
+  /** Present once `auditReads` was switched off: the access log may still have entries. */
+  readonly wasAudited?: true;
   /** The life of new records without an expiry of their own. Absent: they do not expire. */
   readonly ttlSecs?: TtlSecs;
 }
@@ -71,6 +73,7 @@ export interface StoredCatalogEntry {
   readonly audit_reads?: NamedReadAudit;
   readonly access_retention_days?: RetentionDays;
   readonly access_asked?: true;
+  readonly was_audited?: true;
   readonly ttl_secs?: TtlSecs;
 }
 
@@ -86,6 +89,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     audit_reads: auditReads,
     access_retention_days: accessRetentionDays,
     access_asked: accessAsked,
+    was_audited: wasAudited,
     ttl_secs: ttlSecs,
     ...rest
   } = value as unknown as StoredCatalogEntry;
@@ -96,6 +100,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     ...(auditReads && { auditReads }),
     ...(accessRetentionDays && { accessRetentionDays }),
     ...(accessAsked && { accessAsked }),
+    ...(wasAudited && { wasAudited }),
     ...(ttlSecs && { ttlSecs }),
   };
 }
@@ -109,7 +114,7 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
 };
 
 export function storedEntry(entry: CatalogEntry): BucketValue {
-  const { config, spec, imported, auditReads, accessRetentionDays, accessAsked, ttlSecs } = entry;
+  const { config, spec, imported, auditReads, accessRetentionDays, accessAsked, wasAudited, ttlSecs } = entry;
   const { id, project, name, dimension, metric, normalise, text, erasable, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
@@ -122,6 +127,7 @@ export function storedEntry(entry: CatalogEntry): BucketValue {
     ...(auditReads && { audit_reads: auditReads }),
     ...(accessRetentionDays && { access_retention_days: accessRetentionDays }),
     ...(accessAsked && { access_asked: accessAsked }),
+    ...(wasAudited && { was_audited: wasAudited }),
     ...(ttlSecs && { ttl_secs: ttlSecs }),
   };
 }

@@ -234,6 +234,22 @@ inBothModes('the access log', (service) => {
     expect((await page()).size).to.equal(0);
   });
 
+  it('keeps its entries from other keys after it was switched off', async () => {
+    expect((await create('off', { audit_reads: true })).status).to.equal(200);
+    await reader.get('/v1/records/count?collection=off');
+    expect((await audit(false, 'off')).status).to.equal(200);
+    const refused = await project.rw.delete('/v1/namespaces/off');
+    expect([refused.status, refused.body.error]).to.deep.equal([
+      403,
+      'the reads of collection "off" are or were audited: only a key of scope admin deletes it with its access log; yours is read_write',
+    ]);
+    expect((await page('', 'off')).entries).to.have.length(1);
+    expect((await create('off')).body.created).to.equal(false);
+    expect((await project.admin.delete('/v1/namespaces/off')).status).to.equal(204);
+    expect((await create('off')).body.created).to.equal(true);
+    expect((await project.rw.delete('/v1/namespaces/off')).status).to.equal(204);
+  });
+
   it('is empty in an import, whose reads are audited as in its source', async () => {
     await reader.get('/v1/records/count?collection=c');
     const copy = await service.newProject();

@@ -258,7 +258,8 @@ export class Catalog {
   setAccess(collection: Collection, change: AccessChange): Promise<Collection> {
     return this.#change(collection, ({ auditReads, accessRetentionDays = 0, accessAsked: _, ...now }) => {
       const { audit = readAuditOf(auditReads), retentionDays = accessRetentionDays } = change;
-      return { ...now, ...accessFields({ audit, retentionDays }) };
+      const isOff = auditReads !== undefined && audit === 'off';
+      return { ...now, ...accessFields({ audit, retentionDays }), ...(isOff && { wasAudited: true }) };
     });
   }
 

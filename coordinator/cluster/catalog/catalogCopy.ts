@@ -6,7 +6,7 @@ import type { Collection } from './collection.js';
 import { EntriesByName } from './entriesByName.js';
 
 export function collectionOf(entry: CatalogEntry): Collection {
-  const { config, spec, imported, auditReads, accessRetentionDays, accessAsked, ttlSecs } = entry;
+  const { config, spec, imported, auditReads, accessRetentionDays, accessAsked, wasAudited, ttlSecs } = entry;
   const { kind: index, parameters: indexParameters } = spec;
   return {
     ...{ ...config, index, indexParameters },
@@ -14,6 +14,7 @@ export function collectionOf(entry: CatalogEntry): Collection {
     ...(auditReads && { auditReads }),
     ...(accessRetentionDays && { accessRetentionDays }),
     ...(accessAsked && { accessAsked }),
+    ...(wasAudited && { wasAudited }),
     ...(ttlSecs && { ttlSecs }),
   };
 }

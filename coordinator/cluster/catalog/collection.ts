@@ -19,6 +19,8 @@ export interface Collection extends CollectionConfig {
   readonly accessRetentionDays?: RetentionDays;
   /** Present while the two above are those that the creation asks for, and the log may not have them yet. */
   readonly accessAsked?: true;
+  /** Present once `auditReads` was switched off: the access log may still have entries. */
+  readonly wasAudited?: true;
   /** The life of new records without an expiry of their own. Absent: they do not expire. */
   readonly ttlSecs?: TtlSecs;
 }
