@@ -72,6 +72,7 @@ export class Loader {
   #reached: Reached;
   #notedRow: number;
   #numerals: Numerals | undefined;
+  #readRows = 0;
   /** The lengths of the vectors that were read. */
   readonly lengths = new Lengths();
   /** The fields that options name and no row had. */
@@ -123,6 +124,7 @@ export class Loader {
     for await (const raw of source.rows(signal)) {
       if (signal.aborted) return false;
       lastRow = raw.number;
+      this.#readRows += 1;
       if (!isUnreadable(raw)) this.unseen.note(raw.fields);
       if (raw.number <= before) continue;
       const row = this.#fitting(raw);
@@ -226,8 +228,7 @@ export class Loader {
       rejected: before.rejected + batch.rejected + batch.rows.length - taken.inserted,
       replaced: before.replaced + taken.replaced,
     };
-    const done = rowsIn(this.#reached);
-    progress.advance(done - rowsIn(before), this.options.source.expected(done));
+    progress.advance(rowsIn(this.#reached) - rowsIn(before), this.options.source.expected(this.#readRows));
     const unnoted = this.#reached.row - this.#notedRow;
     if (unnoted >= UNNOTED_ROWS || this.#flights.some((flight) => isLarge(flight.batch))) await this.#note(true);
   }

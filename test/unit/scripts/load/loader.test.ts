@@ -45,14 +45,21 @@ class Collection {
   }
 }
 
-const sourceOf = (rows: readonly Fields[]): Source => ({
-  name: 'rows',
-  usual: USUAL,
-  expected: () => undefined,
-  async *rows() {
-    for (const [i, fields] of rows.entries()) yield { number: i + 1, fields };
-  },
-});
+/** A source that estimates the number of its rows by the part of it that is read. */
+function sourceOf(rows: readonly Fields[]): Source {
+  let readPart = 0;
+  return {
+    name: 'rows',
+    usual: USUAL,
+    expected: (read) => read / readPart,
+    async *rows() {
+      for (const [i, fields] of rows.entries()) {
+        readPart = (i + 1) / rows.length;
+        yield { number: i + 1, fields };
+      }
+    },
+  };
+}
 
 describe('a load in batches', () => {
   let collection: Collection;
@@ -100,6 +107,13 @@ describe('a load in batches', () => {
     expect(collection.texts.get('near0')).to.equal('t1');
     expect(collection.texts.get('far2')).to.equal('t2002');
     expect(loader.reached).to.include({ row: 4_000, inserted: 4_000, rejected: 0 });
+  });
+
+  it('estimates the number of rows by those that it has read, of which some are in flight', async () => {
+    const totals: (number | undefined)[] = [];
+    const advance = (_count: number, total?: number): void => void totals.push(total && Math.round(total));
+    await loaderOf(rowsOf(7_000, (row) => `id${row}`)).load({ ...PROGRESS, advance });
+    expect(totals.slice(1)).to.deep.equal(Array.from({ length: 7 }, () => 7_000));
   });
 
   it('keeps the previous row of an external id if the service refuses the later one', async () => {
