@@ -3,8 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { loadConfig } from '../../../../../config/load.js';
-import { nodePlan, shardSizes } from '../../../../../scripts/local/supervisor/clusterPlans.js';
+import { natsPlan, nodePlan, shardSizes } from '../../../../../scripts/local/supervisor/clusterPlans.js';
 import { systemMemoryBytes } from '../../../../../shared/process/memoryLimit.js';
+import { runTool } from '../../../../support/launch/foreignTool.js';
+import { skip } from '../../../../support/skip.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const unit = (name: string): string => `deploy/systemd/${name}.service`;
@@ -58,5 +60,27 @@ describe('the limits that npm start gives its shards', () => {
       VOUCH_MEMORY_BYTES: '5000000000',
       VOUCH_STORE_BYTES: '7000000000',
     });
+  });
+});
+
+describe('the plan of a NATS server', () => {
+  const outputOf = async (script: string, ...args: string[]): Promise<string> => {
+    const plan = natsPlan('n1', { program: process.execPath, args: ['-e', script, '--', ...args] });
+    return (await runTool(plan.program, plan.args)).output;
+  };
+
+  it('runs the program with its arguments as they are', async () => {
+    const args = ['a b', "it's", '$HOME', '"*"', ''];
+    expect(await outputOf('console.log(JSON.stringify(process.argv.slice(1)))', ...args)).to.equal(
+      `${JSON.stringify(args)}\n`,
+    );
+  });
+
+  it('gives the program the timer slack of the systemd unit', async function () {
+    if (process.platform !== 'linux') skip(this, 'only Linux has a timer slack');
+    expect(read(unit('vouch-nats'))).to.include('TimerSlackNSec=1ms\n');
+    expect(await outputOf('console.log(fs.readFileSync("/proc/self/timerslack_ns", "utf8").trim())')).to.equal(
+      '1000000\n',
+    );
   });
 });
