@@ -10,6 +10,8 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** The exit code of a program that SIGPIPE ends; Node ignores that signal. */
 const EXIT_UNREAD = 141;
+/** Options that npm has too: a file `.npmrc` may set them. */
+const OPTIONS_OF_NPM = ['--access', '--json', '--key', '--only', '--scope'];
 
 export { commandText, parseFlags, UsageError };
 
@@ -41,10 +43,21 @@ export async function runCommand(
   } catch (error) {
     const isUsage = error instanceof UsageError;
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
-    const advice = isUsage ? `${message.endsWith('?') ? '' : ';'} ${commandText(name, '--help')} shows the usage` : '';
+    const advice = isUsage ? `${message.endsWith('?') ? '' : ';'} ${usageAdvice(name, usage)}` : '';
     say('failed', name, isDefect(error) ? stack : (fileMessage(error) ?? `${message}${advice}`));
     process.exitCode = isUsage ? EXIT_USAGE : exitFailed;
   }
+}
+
+/** Without `--` before them, npm reads options itself. It passes on their values alone, and shows the options as variables. */
+function usageAdvice(name: string, usage: string): string {
+  const { env } = process;
+  const isRead = (option: string): boolean =>
+    !OPTIONS_OF_NPM.includes(option) && `npm_config_${option.slice(2).replaceAll('-', '_')}` in env;
+  const taken = env.npm_lifecycle_event === name ? usage.match(/--[a-z][a-z-]*/g)?.find(isRead) : undefined;
+  return taken === undefined
+    ? `${commandText(name, '--help')} shows the usage`
+    : `npm has read ${taken} itself: write -- before the arguments, as in ${commandText(name, '--help')}`;
 }
 
 /**

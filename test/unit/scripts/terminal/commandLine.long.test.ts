@@ -127,6 +127,21 @@ describe('every command', () => {
     }
   });
 
+  it('says where -- is missing, if npm has read its options', async () => {
+    const load = join(ROOT, 'dist', 'scripts', 'load.js');
+    const linesOf = async (env: Record<string, string>): Promise<readonly string[]> => {
+      const launched = launchNode(load, ['winds.jsonl', 'winds'], { env: { npm_config_collection: 'true', ...env } });
+      expect((await launched.waitForEnd()).code, launched.output).to.equal(2);
+      return launched.lines;
+    };
+    expect(await linesOf({ npm_lifecycle_event: 'load' })).to.deep.equal([
+      '✘ load          winds: one file at a time; npm has read --collection itself: write -- before the arguments, as in npm run load -- --help',
+    ]);
+    expect(await linesOf({ npm_lifecycle_event: 'other' })).to.deep.equal([
+      '✘ load          winds: one file at a time; npm run load -- --help shows the usage',
+    ]);
+  });
+
   it('for tests refuses a path that is not below test/', async () => {
     const launched = launchNode(SETUP, ['test', 'shard']);
     expect(await launched.waitForEnd()).to.deep.equal({ code: 2, signal: null });
