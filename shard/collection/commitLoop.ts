@@ -68,6 +68,7 @@ export class CommitLoop {
     // A change of a record under a key encrypts its whole content again.
     const contentBytes = (): number => (state.encrypted.hasContents ? 4 * state.dimension + limits.textBytes : 0);
     this.#queue = new WriteQueue(clock, admission, limits.metadataBytes, contentBytes);
+    this.#queue.onReady = () => this.#commitWaiting();
     this.writeHold = new WriteHold(() => this.#commitWaiting());
     this.#ownershipEnded = new Promise((resolve) => {
       this.#endOwnership = resolve;
@@ -281,12 +282,11 @@ export class CommitLoop {
 
   /** A hold of writes does not delay the removal of expired records. */
   get #hasWork(): boolean {
-    return !this.#isPaused && (this.#expiring !== undefined || (!this.#queue.isEmpty && !this.writeHold.isHeld));
+    return !this.#isPaused && (this.#expiring !== undefined || (!this.writeHold.isHeld && this.#queue.isReady()));
   }
 
   get #isDue(): boolean {
-    const { state, context } = this.parts;
-    return state.expiries.isDue(context.clock.nowMs());
+    return this.parts.state.expiries.isDue(this.parts.context.clock.nowMs());
   }
 
   async #commitAll(): Promise<void> {

@@ -25,6 +25,7 @@ import type { CallAdmission } from '../capacity/admission.js';
 import { insertedBytes } from '../state/growth.js';
 import type { QueuedCall } from '../state/plannedCalls.js';
 import { encryptedBytes } from '../state/plannedContents.js';
+import { Gathering } from './gathering.js';
 
 export interface Waiting {
   readonly call: QueuedCall;
@@ -60,11 +61,16 @@ const FEW = 8;
 export class WriteQueue {
   #waiting: Waiting[] = [];
   #sizeBytes = 0;
-  /** Bytes of the running commit. */
+  /** Writes and bytes of the running commit, and the time at which it began. */
+  #taken = 0;
   #takenBytes = 0;
+  #takenMs = 0;
   /** Time since which the queue has not been empty. */
   #sinceMs = 0;
   readonly #bound: WaitBound;
+  readonly #gathering: Gathering;
+  /** Called when the next commit waits no longer for further writes. */
+  onReady: (() => void) | undefined;
 
   constructor(
     private readonly clock: Clock,
@@ -74,11 +80,18 @@ export class WriteQueue {
     /** Most bytes of the rest of a record that a change of its metadata writes again. */
     private readonly contentBytes: () => number = () => 0,
   ) {
+    this.#gathering = new Gathering(clock, () => this.onReady?.());
     this.#bound = new WaitBound(admission.maxQueueWaitMs);
   }
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
+  }
+
+  /** Whether a commit of the waiting writes should begin now. Call it only when one could begin. */
+  isReady(): boolean {
+    const [oldest] = this.#waiting;
+    return oldest !== undefined && !this.#gathering.waits(this.#waiting.length, oldest.arrivedMs);
   }
 
   /**
@@ -135,11 +148,16 @@ export class WriteQueue {
     this.#waiting = this.#waiting.slice(count);
     this.#sizeBytes -= sizeBytes;
     this.#takenBytes = sizeBytes;
+    this.#taken = count;
+    this.#takenMs = nowMs;
     return taken;
   }
 
   /** Call it when the commit of the taken writes has ended. */
   committed(): void {
+    const tookMs = this.clock.monotonicMs() - this.#takenMs;
+    this.#gathering.committed(this.#taken + this.#waiting.length, this.#takenBytes + this.#sizeBytes, tookMs);
+    this.#taken = 0;
     this.#takenBytes = 0;
   }
 

@@ -70,6 +70,17 @@ describe('a queue of writes', () => {
     expect(add(10), 'it is empty').to.equal(undefined);
   });
 
+  it('lets a commit wait until the writes of the last one are followed by as many', () => {
+    add(1);
+    expect(queue.isReady(), 'a lone write').to.equal(true);
+    add(1);
+    commit(() => add(1));
+    expect(queue.isReady(), 'one of three').to.equal(false);
+    add(1);
+    add(1);
+    expect(queue.isReady(), 'three').to.equal(true);
+  });
+
   it('ignores held writes in its estimate, and refuses none of them', () => {
     for (let i = 0; i < 20; i++) expect(add(10, true)).to.equal(undefined);
     clock.advance(60_000);
