@@ -295,7 +295,7 @@ export class CollectionReplica {
     const { context, onServing } = this.services;
     const beganMs = context.clock.monotonicMs();
     for (const former of takenFrom)
-      await this.#untilDone('the owner before has a heartbeat and does not answer yet', () =>
+      await this.#untilDone('the former owner has a heartbeat and does not answer yet', () =>
         assertGivenUp(former, this.collectionId, this.services),
       );
     const existing = this.#handle;

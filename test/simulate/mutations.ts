@@ -214,7 +214,7 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const free = limit;',
   },
   {
-    name: 'what an owner before may still add is not reserved',
+    name: 'what a former owner may still add is not reserved',
     isIn: (shape) =>
       inClusters(shape) && shape.settings.VOUCH_MAX_RECORDS !== undefined && shape.collections.length > 1,
     file: 'shard/collection/collectionHandle.js',
