@@ -148,7 +148,7 @@ export async function buildFrame(
   bytes.set(walk.chainHead, bytes.length - FRAME_TAIL_BYTES);
   const values = roomForValues(bytes.length);
   bytes.set(await frameChecksum(bytes, pacer, values), bytes.length - CHECKSUM_BYTES);
-  if (bytes.length > CHECKSUM_AT_ONCE_BYTES + CHECKSUM_BYTES) hashedPieces.set(bytes, values);
+  noteHashed(bytes, values);
   const { eventHashes, chainHeads } = walk;
   return { bytes, header: readFrameHeader(bytes), events, eventHashes, chainHeads, end: walk.end(bytes.length) };
 }
@@ -200,8 +200,10 @@ export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Paus
 
 async function assertChecksum(frame: Uint8Array, pacer: Pacer): Promise<void> {
   const at = frame.length - CHECKSUM_BYTES;
-  if (!isSame(await frameChecksum(frame, pacer), frame.subarray(at)))
+  const values = roomForValues(frame.length);
+  if (!isSame(await frameChecksum(frame, pacer, values), frame.subarray(at)))
     throw new Malformed('the checksum does not match: the frame is damaged', at);
+  noteHashed(frame, values);
 }
 
 function assertContinues(header: FrameHeader, before: LogEnd): void {
@@ -231,10 +233,14 @@ function eventEnd({ view }: ByteView, at: number, eventsEnd: number): number {
   return at + EVENT_PREFIX_BYTES + sizeBytes;
 }
 
-/** The values of the pieces of large frames that this process has built. Such a frame does not change. */
+/** The values of the pieces of large frames that this process has built or verified. Such a frame does not change. */
 const hashedPieces = new WeakMap<Uint8Array, Uint8Array>();
 
-/** The hash of a whole frame. A large frame that was just built was hashed for its checksum, so only its end is hashed again. */
+function noteHashed(frame: Uint8Array, values: Uint8Array): void {
+  if (frame.length > CHECKSUM_AT_ONCE_BYTES + CHECKSUM_BYTES) hashedPieces.set(frame, values);
+}
+
+/** The hash of a whole frame. A large frame that was just built or verified was hashed for its checksum, so only its end is hashed again. */
 export function frameHash(frame: Uint8Array): Uint8Array {
   const values = hashedPieces.get(frame);
   return values === undefined ? hash(frame) : hashOnward(frame, frame.length - CHECKSUM_BYTES, values);
@@ -243,10 +249,18 @@ export function frameHash(frame: Uint8Array): Uint8Array {
 /** The checksum of everything in the frame before the checksum itself. `values`: see `LongHash.steps`. */
 async function frameChecksum(frame: Uint8Array, pacer: Pacer, values?: Uint8Array): Promise<Uint8Array> {
   const message = frame.subarray(0, frame.length - CHECKSUM_BYTES);
-  if (message.length <= CHECKSUM_AT_ONCE_BYTES) return hash(message).subarray(0, CHECKSUM_BYTES);
+  const hashed = isLong(message) ? await hashInSlices(message, pacer, values) : hash(message);
+  return hashed.subarray(0, CHECKSUM_BYTES);
+}
+
+/** Whether the hash of the bytes takes too long for one turn. */
+export const isLong = ({ length }: Uint8Array): boolean => length > CHECKSUM_AT_ONCE_BYTES;
+
+/** `values`: see `LongHash.steps`. */
+export async function hashInSlices(message: Uint8Array, pacer: Pacer, values?: Uint8Array): Promise<Uint8Array> {
   const steps = hashSteps(message, values);
   for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) return step.value.subarray(0, CHECKSUM_BYTES);
+    if (step.done) return step.value;
     if (pacer.spend(step.value)) await pacer.rest();
   }
 }

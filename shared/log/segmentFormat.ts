@@ -17,7 +17,8 @@
 import { Malformed } from '../errors/malformed.js';
 import { hash } from '../hashing/hash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
-import { frameHash } from './frame.js';
+import type { Pacer } from '../scheduling/pacer.js';
+import { frameHash, hashInSlices } from './frame.js';
 
 export const SEGMENT_HEADER_BYTES = 64;
 export const REACH_OFFSET = 32;
@@ -124,6 +125,14 @@ export function readFramePrefix(bytes: Uint8Array, position: number): FramePrefi
 
 export const frameVerifies = ({ length, checksum }: FramePrefix, frame: Uint8Array): boolean =>
   frame.length === length && sameBytes(checksumOf(frame), checksum);
+
+/** `frameVerifies` for a frame that takes too long for one turn. */
+export const frameVerifiesInSlices = async (
+  { length, checksum }: FramePrefix,
+  frame: Uint8Array,
+  pacer: Pacer,
+): Promise<boolean> =>
+  frame.length === length && sameBytes((await hashInSlices(frame, pacer)).subarray(0, CHECKSUM_BYTES), checksum);
 
 /**
  * The check of a length, verified before the length is used. It covers the position, so that a frame does not verify in another

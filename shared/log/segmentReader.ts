@@ -1,7 +1,16 @@
 /** Reads and verifies frames of segments. */
+import { Pacer } from '../scheduling/pacer.js';
+import { nextTurn } from '../scheduling/slice.js';
 import { LogDamaged, type StoredFrame } from './eventLog.js';
+import { isLong } from './frame.js';
 import type { SegmentFiles } from './segmentFiles.js';
-import { FRAME_PREFIX_BYTES, frameVerifies, readFramePrefix, segmentName } from './segmentFormat.js';
+import {
+  FRAME_PREFIX_BYTES,
+  frameVerifies,
+  frameVerifiesInSlices,
+  readFramePrefix,
+  segmentName,
+} from './segmentFormat.js';
 
 /** `sizeBytes`: up to the end of the last answered frame; bytes after it are ignored. */
 export interface Segment {
@@ -29,6 +38,7 @@ export async function* readFrames(
 ): AsyncGenerator<StoredFrame> {
   const { base, sizeBytes } = segment;
   const damaged = (what: string): LogDamaged => damagedAt(collectionId, base, at, what);
+  const pacer = new Pacer(nextTurn);
   let at = offset;
   let chunk = new Uint8Array(0);
   let chunkAt = at;
@@ -51,7 +61,9 @@ export async function* readFrames(
     const end = at + FRAME_PREFIX_BYTES + header.length;
     if (end > sizeBytes) throw damaged(`a frame of ${header.length} bytes goes beyond the end`);
     const bytes = await bytesAt(at + FRAME_PREFIX_BYTES, header.length);
-    if (!frameVerifies(header, bytes)) throw damaged('the checksum of a frame does not verify');
+    // A promise for each small frame would cost as much as its hash.
+    const isIntact = isLong(bytes) ? await frameVerifiesInSlices(header, bytes, pacer) : frameVerifies(header, bytes);
+    if (!isIntact) throw damaged('the checksum of a frame does not verify');
     yield { position: base + at, bytes };
     at = end;
   }
