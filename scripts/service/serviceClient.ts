@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DURATION_MAX_MS } from '../../config/config.js';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
+import { codeOf } from '../../shared/files/durable.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { AnswerTooLong, type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
 import { counted, printable, say } from '../terminal/line.js';
@@ -22,6 +23,9 @@ const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INF
 const ANSWER_MS = 300_000;
 /** Largest answer: several times a piece of an export. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+
+/** The codes of Node for a certificate that it does not accept. */
+const CERTIFICATE = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$|^HOSTNAME_MISMATCH$/;
 
 /** A refusal by the service. `code`: the code in the service's answer, if it has one. */
 export class Refused extends Error {
@@ -62,7 +66,7 @@ export class ServiceClient {
 
   /**
    * Throws Refused, also after too long a rate limit or 503; AnswerTooLong; and an Error of one line if the service stays out of
-   * reach.
+   * reach, or if its certificate is not accepted.
    */
   async send(method: 'GET' | 'POST', path: string, body?: object): Promise<Buffer> {
     const { url, key, onBehalfOf } = this.target;
@@ -111,7 +115,7 @@ function sentBody(body: object): { readonly type: string; readonly sent: Uint8Ar
   return { type: 'application/json', sent: JSON.stringify(body) };
 }
 
-/** Throws Refused and AnswerTooLong if another attempt would not change the answer. */
+/** Throws Refused, AnswerTooLong and the error of a certificate if another attempt would not change the answer. */
 async function attempt(
   url: string,
   request: RequestInit,
@@ -122,6 +126,7 @@ async function attempt(
     answer = await wholeAnswer(url, request, { withinMs: ANSWER_MS, maxBytes });
   } catch (error) {
     if (error instanceof AnswerTooLong) throw error;
+    if (CERTIFICATE.test(codeOf(causeOf(error)) ?? '')) throw ofCertificate(url, error);
     return { isLimited: false, waitMs: RETRY_MS.command, error: new Error(reasonOf(error)) };
   }
   const bytes = Buffer.from(answer.bytes.buffer);
@@ -139,9 +144,16 @@ export function retryAfterMs(header: string | null | undefined): number {
   return Math.min(Math.max(secs * 1_000, RETRY_MS.command), DURATION_MAX_MS);
 }
 
+function ofCertificate(url: string, error: unknown): Error {
+  const remedy = 'if an authority of your own signed it, name the file of that authority in NODE_EXTRA_CA_CERTS';
+  return new Error(`the certificate of ${new URL(url).origin} is not accepted (${reasonOf(error)}); ${remedy}`);
+}
+
 /** The cause of an error of `fetch`, whose own text is only "fetch failed". */
-const reasonOf = (error: unknown): string =>
-  messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+const causeOf = (error: unknown): unknown =>
+  error instanceof Error && error.cause !== undefined ? error.cause : error;
+
+const reasonOf = (error: unknown): string => messageOf(causeOf(error));
 
 /** The message and the code of a refusal, each if present. */
 function errorIn(body: Buffer): { error?: string; code?: string } {

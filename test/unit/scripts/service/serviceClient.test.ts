@@ -1,5 +1,9 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { DURATION_MAX_MS } from '../../../../config/config.js';
 import { loadConfig } from '../../../../config/load.js';
@@ -7,7 +11,9 @@ import { parseImport } from '../../../../scripts/backup/request.js';
 import { parseMcp } from '../../../../scripts/mcp/request.js';
 import { retryAfterMs, ServiceClient } from '../../../../scripts/service/serviceClient.js';
 import { findTarget } from '../../../../scripts/service/target.js';
+import { authority, hasOpenSsl } from '../../../support/certificates.js';
 import { rejection } from '../../../support/expectations.js';
+import { skip } from '../../../support/skip.js';
 
 const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT';
 
@@ -69,4 +75,24 @@ describe('the wait for a Retry-After header in a command', () => {
       expect(asked).to.equal(2);
       server.close();
     });
+});
+
+describe('a service whose certificate is not accepted', () => {
+  it('is asked once, and the error says how to name its authority', async function () {
+    if (!hasOpenSsl()) skip(this, 'openssl is not installed');
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-certificate-'));
+    const made = authority(folder).certificate('service');
+    let handshakes = 0;
+    const server = createSecureServer({ cert: await readFile(made.cert), key: await readFile(made.key) });
+    server.on('tlsClientError', () => handshakes++);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = new ServiceClient({ url, key: 'k' }, { outageMs: 2_500, limitedMs: 100 });
+    expect((await rejection(client.send('GET', '/'))).message).to.match(
+      /^the certificate of https:\/\/127\.0\.0\.1:\d+ is not accepted \(.+\); if .+ in NODE_EXTRA_CA_CERTS$/,
+    );
+    expect(handshakes).to.be.at.most(1);
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
 });
