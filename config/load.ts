@@ -219,7 +219,7 @@ function assertRelations({ placement, limits, http, metrics, metricsOpen, nats }
     );
   assertEdge({ http, metrics });
   if ((nats.cert === '') !== (nats.key === ''))
-    throw new ConfigError(`${named('nats.cert')} and ${named('nats.key')} go together`);
+    throw new ConfigError(`set both ${named('nats.cert')} and ${named('nats.key')}, or neither`);
   const logins = [nats.creds !== '', nats.nkey !== '', nats.url?.includes('@') ?? false];
   if (logins.filter(Boolean).length > 1)
     throw new ConfigError(
@@ -242,11 +242,12 @@ const ORIGIN = /^(?:\*|https?:\/\/[^\s/*,]+)$/;
 function assertEdge({ http, metrics }: Pick<Config, 'http' | 'metrics'>): void {
   const { host, tlsCert, tlsKey, insecure, corsOrigins } = http;
   if ((tlsCert === '') !== (tlsKey === ''))
-    throw new ConfigError(`${named('http.tlsCert')} and ${named('http.tlsKey')} go together`);
-  const open = [host, ...(metrics === null ? [] : [metrics.host])].find((at) => !LOOPBACK.test(at));
+    throw new ConfigError(`set both ${named('http.tlsCert')} and ${named('http.tlsKey')}, or neither`);
+  const hosts = { 'http.host': host, metrics: metrics?.host ?? host } as const;
+  const open = (['http.host', 'metrics'] as const).find((path) => !LOOPBACK.test(hosts[path]));
   if (tlsCert === '' && !insecure && open !== undefined)
     throw new ConfigError(
-      `HTTP without TLS is served on loopback alone, and an address is ${open}; set ${named('http.tlsCert')} and ` +
+      `HTTP without TLS is served on loopback alone, and ${named(open)} is ${hosts[open]}; set ${named('http.tlsCert')} and ` +
         `${named('http.tlsKey')}, or ${named('http.insecure')} to true where a proxy ends TLS or the network is your own`,
     );
   const wrong = corsOrigins.find((origin) => !ORIGIN.test(origin));

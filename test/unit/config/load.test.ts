@@ -167,13 +167,17 @@ describe('configuration', () => {
     for (const host of ['127.0.0.1', '127.3.2.1', '::1', 'localhost']) loadConfig({ VOUCH_HOST: host });
     for (const host of ['0.0.0.0', '::', '10.0.0.5', 'vouch.example', '127.0.0.1.example'])
       expect(refusal({ VOUCH_HOST: host })).to.match(
-        /^HTTP without TLS is served on loopback alone, and an address is .*VOUCH_TLS_CERT.*VOUCH_TLS_KEY.*VOUCH_INSECURE_HTTP/,
+        /^HTTP without TLS is served on loopback alone, and VOUCH_HOST \(http\.host\) is .*VOUCH_TLS_CERT.*VOUCH_TLS_KEY.*VOUCH_INSECURE_HTTP/,
       );
     const tls = { VOUCH_TLS_CERT: 'c.pem', VOUCH_TLS_KEY: 'k.pem' };
     expect(loadConfig({ VOUCH_HOST: '0.0.0.0', ...tls }).http.tlsCert).to.equal('c.pem');
     expect(loadConfig({ VOUCH_HOST: '0.0.0.0', VOUCH_INSECURE_HTTP: 'true' }).http.insecure).to.equal(true);
-    expect(refusal({ VOUCH_TLS_CERT: 'c.pem' })).to.match(/^VOUCH_TLS_CERT .* and VOUCH_TLS_KEY .* go together$/);
-    expect(refusal({ VOUCH_METRICS: '10.0.0.5:9090' })).to.match(/^HTTP without TLS .* an address is 10\.0\.0\.5;/);
+    expect(refusal({ VOUCH_TLS_CERT: 'c.pem' })).to.match(
+      /^set both VOUCH_TLS_CERT .* and VOUCH_TLS_KEY .*, or neither$/,
+    );
+    expect(refusal({ VOUCH_METRICS: '10.0.0.5:9090' })).to.match(
+      /^HTTP without TLS .* VOUCH_METRICS \(metrics\) is 10\.0\.0\.5;/,
+    );
     expect(refusal({ VOUCH_HTTP_ENGINE: 'fast' })).to.match(
       /^VOUCH_HTTP_ENGINE is "fast"; allowed is auto, uws or node$/,
     );
@@ -213,7 +217,7 @@ describe('configuration', () => {
     );
     for (const half of ['VOUCH_NATS_CERT', 'VOUCH_NATS_KEY'])
       expect(refusal({ [half]: '/file.pem' })).to.equal(
-        'VOUCH_NATS_CERT (nats.cert) and VOUCH_NATS_KEY (nats.key) go together',
+        'set both VOUCH_NATS_CERT (nats.cert) and VOUCH_NATS_KEY (nats.key), or neither',
       );
     const logins = { VOUCH_NATS_NKEY: '/a', VOUCH_NATS_CREDS: '/b', VOUCH_NATS_URL: 'nats://u:p@h' };
     for (const left of Object.keys(logins))
