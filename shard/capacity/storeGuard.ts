@@ -29,13 +29,13 @@ const SAMPLE_EVERY_MS = 1_000;
 const SAMPLES_AT_REST = 10;
 /** Least time between two samples that writes wait for. */
 const SPACING_MS = 100;
-/** Time for which the store counts as full after it had no room for a write, unless it stores another one. */
+/** Time for which the store counts as full after it has refused a write, unless it stores another one. */
 const NO_ROOM_MS = 10_000;
 
 interface Options {
   /** Most bytes that the store may hold; 0 without a bound. The store's own size bounds it too. */
   readonly limitBytes: number;
-  readonly store: Pick<Platform, 'storeRoom' | 'lacksRoom'>;
+  readonly store: Pick<Platform, 'storeRoom' | 'refusesWrites'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -103,7 +103,7 @@ export class StoreGuard {
 
   /** Call it with the error of each failed write. */
   writeFailed(error: unknown): void {
-    if (!causesOf(error).some((cause) => this.options.store.lacksRoom(cause))) return;
+    if (!causesOf(error).some((cause) => this.options.store.refusesWrites(cause))) return;
     this.#noRoomUntilMs = this.options.clock.monotonicMs() + NO_ROOM_MS;
     void this.#fresh.next();
   }

@@ -146,7 +146,7 @@ export class ClusterPlatform implements Platform {
     });
   }
 
-  lacksRoom(error: Error): boolean {
+  refusesWrites(error: Error): boolean {
     return NO_ROOM.some((code) => isRefusal(error, code));
   }
 

@@ -44,8 +44,8 @@ export interface Platform {
   serviceLog(): Promise<EventLog>;
   /** How full the store is. Throws `unavailable`. */
   storeRoom(): Promise<StoreRoom>;
-  /** Whether a write failed with this error because the store has no room for it. */
-  lacksRoom(error: Error): boolean;
+  /** Whether a write failed with this error because the store has no room for it, or cannot be written at all. */
+  refusesWrites(error: Error): boolean;
   /** Names of opened streams, buckets or folders that no longer exist. Throws `unavailable`. */
   missing(): Promise<readonly string[]>;
   /** The configured NATS servers, and those that the connected one knows; an empty list for a standalone node. */

@@ -31,8 +31,8 @@ import type { NatsServerState, Platform, StoreRoom } from './platform.js';
 /** Intervals of looks: for writes of the key tool, and for files that an operator has put back. */
 const KEYS_LOOK_MS = 200;
 const LOOK_MS = 5_000;
-/** Codes of the system: the disk is full, or the user's quota of it. */
-const FULL_DISK: readonly string[] = ['ENOSPC', 'EDQUOT'];
+/** Codes of the system: the disk is full, or the user's quota of it, or was made read-only after a fault. */
+const REFUSING_DISK: readonly string[] = ['ENOSPC', 'EDQUOT', 'EROFS'];
 
 interface StandaloneOptions {
   readonly dataDir: string;
@@ -159,8 +159,8 @@ class StandalonePlatform implements Platform {
     return { usedBytes: undefined, freeBytes: bavail * bsize };
   }
 
-  lacksRoom(error: Error): boolean {
-    return FULL_DISK.includes(codeOf(error) ?? '');
+  refusesWrites(error: Error): boolean {
+    return REFUSING_DISK.includes(codeOf(error) ?? '');
   }
 
   async missing(): Promise<string[]> {

@@ -189,7 +189,7 @@ describe('the cluster platform', () => {
   it('recognises the refusals of a store without room', async () => {
     const platform = await platforms.open(nats.url);
     const recognised = [10_002, 10_023, 10_047, JETSTREAM.wrongLastSequence].map((code) =>
-      platform.lacksRoom(refusalOf(503, code, 'refused')),
+      platform.refusesWrites(refusalOf(503, code, 'refused')),
     );
     expect(recognised).to.deep.equal([true, true, true, false]);
   });

@@ -114,7 +114,7 @@ export class ClusterHealth {
       shards.filter((shard) => this.cluster.members.heartbeat(shard)?.full?.includes(what));
     const [shortOfMemory, shortOfStore] = [full('memory'), full('store')];
     if (shortOfStore.length > 0)
-      return 'the store is nearly full: writes of the largest projects, or of all, are refused';
+      return 'the store is nearly full or read-only: writes of the largest projects, or of all, are refused';
     if (shortOfMemory.length === 0) return undefined;
     return `writes are refused, as the memory is nearly full, by ${shortOfMemory.join(', ')}`;
   }

@@ -109,7 +109,7 @@ export const storeGuardOf = (read: () => number | StoreRoom, limitBytes = 100): 
         const room = read();
         return typeof room === 'number' ? { usedBytes: room, freeBytes: undefined } : room;
       },
-      lacksRoom: (error) => codeOf(error) === 'ENOSPC',
+      refusesWrites: (error) => codeOf(error) === 'ENOSPC',
     },
     clock: systemClock,
     logger: silentLogger,

@@ -116,7 +116,7 @@ async function withSegments(platform: Platform, dataDir: string, segmentBytes: n
     vault: () => platform.vault(),
     serviceLog: () => platform.serviceLog(),
     storeRoom: () => platform.storeRoom(),
-    lacksRoom: (error) => platform.lacksRoom(error),
+    refusesWrites: (error) => platform.refusesWrites(error),
     missing: () => platform.missing(),
     natsServers: (timeoutMs) => platform.natsServers(timeoutMs),
     close: () => platform.close(),

@@ -67,7 +67,7 @@ export class Reach implements Platform {
 
   readonly losses = { look: async () => [] };
   readonly storeRoom = async (): Promise<StoreRoom> => ({ usedBytes: 0, freeBytes: undefined });
-  readonly lacksRoom = (): boolean => false;
+  readonly refusesWrites = (): boolean => false;
   readonly missing = async (): Promise<string[]> => [];
   readonly natsServers = async (): Promise<[]> => [];
 

@@ -52,12 +52,12 @@ describe('the standalone platform', () => {
       .and.closeTo(bavail * bsize, blocks * bsize * 0.1);
   });
 
-  it('recognises the errors of a full disk and of a full quota of it', async () => {
+  it('recognises the errors of a disk that is full or read-only', async () => {
     const platform = await open();
-    const recognised = ['ENOSPC', 'EDQUOT', 'EIO'].map((code) =>
-      platform.lacksRoom(Object.assign(new Error('write'), { code })),
+    const recognised = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].map((code) =>
+      platform.refusesWrites(Object.assign(new Error('write'), { code })),
     );
-    expect(recognised).to.deep.equal([true, true, false]);
+    expect(recognised).to.deep.equal([true, true, true, false]);
   });
 
   it('gives every caller the same bucket', async () => {
